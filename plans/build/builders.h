@@ -1,0 +1,46 @@
+// One pair a strategy: may it, and how. strategies.cpp lists them.
+#pragma once
+#include "plans/strategy.h"
+
+namespace ndfold {
+
+Verdict can_do_nothing(const Problem&, const DeviceFacts&);
+Schedule build_nothing(const Problem&, const DeviceFacts&);
+
+Verdict can_copy(const Problem&, const DeviceFacts&);
+Schedule build_copy(const Problem&, const DeviceFacts&);
+
+Verdict can_rows_in_lanes(const Problem&, const DeviceFacts&);
+Schedule build_rows_in_lanes(const Problem&, const DeviceFacts&);
+
+Verdict can_rows_in_block(const Problem&, const DeviceFacts&);
+Schedule build_rows_in_block(const Problem&, const DeviceFacts&);
+
+Verdict can_rows_in_cluster(const Problem&, const DeviceFacts&);
+Schedule build_rows_in_cluster(const Problem&, const DeviceFacts&);
+
+Verdict can_rows_in_grid(const Problem&, const DeviceFacts&);
+Schedule build_rows_in_grid(const Problem&, const DeviceFacts&);
+
+Verdict can_columns_in_block(const Problem&, const DeviceFacts&);
+Schedule build_columns_in_block(const Problem&, const DeviceFacts&);
+
+Verdict can_columns_in_cluster(const Problem&, const DeviceFacts&);
+Schedule build_columns_in_cluster(const Problem&, const DeviceFacts&);
+
+Verdict can_columns_in_grid(const Problem&, const DeviceFacts&);
+Schedule build_columns_in_grid(const Problem&, const DeviceFacts&);
+
+Verdict can_split(const Problem&, const DeviceFacts&);
+Schedule build_split(const Problem&, const DeviceFacts&);
+
+Verdict can_permute_then_rows(const Problem&, const DeviceFacts&);
+Schedule build_permute_then_rows(const Problem&, const DeviceFacts&);
+
+Verdict can_softmax_chain(const Problem&, const DeviceFacts&);
+Schedule build_softmax_chain(const Problem&, const DeviceFacts&);
+
+/// Refuses what every folding strategy refuses: nothing to read, or nothing to fold.
+Verdict can_fold(const Problem&);
+
+}  // namespace ndfold

@@ -1,0 +1,120 @@
+#include "plans/build/geometry.h"
+
+#include "plans/build/steps.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ndfold {
+namespace {
+
+constexpr Index kMostBlocksInX = std::numeric_limits<std::int32_t>::max();
+constexpr Index kMostBlocksInY = 65535;
+
+// Static shared memory that the exchange between warps needs, and what the driver keeps of every block.
+constexpr Index kExchangeBytes = 3 * 1024;
+constexpr Index kReservedBytes = 1024;
+constexpr Index kMostBlocksOfMultiprocessor = 32;
+constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
+
+Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
+
+// Threads that fold one row together.
+Index sharers(const Step& step) {
+  return step.kernel.scope == Scope::lanes ? step.kernel.tuning.lanes_per_row : step.launch.block;
+}
+
+Index data_register_bytes(const Step& step) {
+  const Tuning& tuning = step.kernel.tuning;
+  const Index loads = static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
+  if (step.kernel.residency != Residency::registers) return loads;
+  const Index kept = ceil_divide(tile_bytes(step), std::max<Index>(1, sharers(step)));
+  return std::max(loads, kept) * static_cast<Index>(size_bytes(step.kernel.accumulate)) / element_bytes(step);
+}
+
+bool fits_registers(const Step& step) {
+  const Tuning& tuning = step.kernel.tuning;
+  return step.kernel.body == Body::rows &&
+         tile_bytes(step) <= sharers(step) * static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
+}
+
+bool fits_output(const Step& step) {
+  const auto& lanes = step.kernel.body == Body::rows ? step.reduced : step.kept;
+  return step.kernel.sink == SinkKind::softmax && step.kernel.output == step.kernel.accumulate && !lanes.empty() &&
+         lanes.back().out == 1;
+}
+
+bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
+  switch (wanted) {
+    case Residency::none: return false;
+    case Residency::registers: return fits_registers(step);
+    case Residency::shared:
+    case Residency::cluster: return tile_bytes(step) <= shared_bytes_for(1, device);
+    case Residency::output: return fits_output(step);
+  }
+  return false;
+}
+
+// Bodies without a fold share out their elements: in x those of a row, in y rows, or all of a permute.
+void spread_elements(Step& step) {
+  const Tuning& tuning = step.kernel.tuning;
+  const Index loads = std::max<Index>(1, tuning.vector_bytes / element_bytes(step)) * tuning.unroll;
+  const Index block = step.launch.block * loads;
+  auto& grid = step.launch.grid;
+  if (step.kernel.body == Body::permute) grid = {1, ceil_divide(elements(step.kept), block), 1};
+  if (step.kernel.body == Body::elementwise) grid = {ceil_divide(elements(step.reduced), block), elements(step.kept), 1};
+}
+
+void fit(Step& step, const DeviceFacts& device) {
+  Launch& launch = step.launch;
+  launch.block = std::clamp(launch.block, 1, std::max(1, device.threads_per_block));
+  spread_elements(step);
+  launch.grid[0] = std::clamp<Index>(launch.grid[0], 1, kMostBlocksInX / launch.cluster * launch.cluster);
+  launch.grid[1] = std::clamp<Index>(launch.grid[1], 1, kMostBlocksInY);
+}
+
+}  // namespace
+
+Index tile_bytes(const Step& step) {
+  const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
+  const Index width = columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
+  const Checked bytes = Checked(step.part) * width * element_bytes(step);
+  return bytes.fits() ? bytes.value() : std::numeric_limits<Index>::max();
+}
+
+Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
+  const Index share = device.shared_bytes_per_multiprocessor / blocks - kExchangeBytes - kReservedBytes;
+  return std::max<Index>(0, std::min(share, device.shared_bytes_per_block - kExchangeBytes));
+}
+
+Index rows_of_block(const Step& step) {
+  if (step.kernel.scope != Scope::lanes) return 1;
+  const Tuning& tuning = step.kernel.tuning;
+  const Index loads = static_cast<Index>(tuning.lanes_per_row) * tuning.vector_bytes * tuning.unroll;
+  return tuning.threads / tuning.lanes_per_row * std::max<Index>(1, loads / std::max<Index>(1, tile_bytes(step)));
+}
+
+Index resident_blocks(const Step& step, const DeviceFacts& device) {
+  const Index threads = std::max(1, step.launch.block);
+  const Index shared = step.launch.shared_bytes + kExchangeBytes + kReservedBytes;
+  const Index registers = threads * (kRegisterBytesOfControl + data_register_bytes(step));
+  const Index most = std::min({kMostBlocksOfMultiprocessor, device.threads_per_multiprocessor / threads,
+                               device.shared_bytes_per_multiprocessor / shared,
+                               device.register_bytes_per_multiprocessor / std::max<Index>(1, registers)});
+  return std::max<Index>(1, most);
+}
+
+void settle(Step& step, Residency wanted, const DeviceFacts& device) {
+  constexpr Index kVectorBytes = 16;
+  const bool maps = step.kernel.sink == SinkKind::softmax || step.kernel.sink == SinkKind::log_softmax;
+  step.kernel.residency = maps && can_wait(step, wanted, device) ? wanted : Residency::none;
+  const bool shares = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
+  step.launch.shared_bytes = shares ? round_up(tile_bytes(step), kVectorBytes) : 0;
+}
+
+void fit_to_device(Schedule& schedule, const DeviceFacts& device) {
+  if (device.kind == DeviceKind::cpu) return;
+  for (Step& step : schedule.steps) fit(step, device);
+}
+
+}  // namespace ndfold

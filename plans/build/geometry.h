@@ -1,0 +1,28 @@
+// How a step lies on a device: launch limits, resident blocks, and where a softmax's elements wait.
+#pragma once
+#include "plans/schedule.h"
+
+#include <ndfold/device.h>
+
+namespace ndfold {
+
+/// Blocks of this launch that one multiprocessor holds at a time, by threads, shared memory and registers; at least 1.
+Index resident_blocks(const Step& step, const DeviceFacts& device);
+
+/// Shared bytes that each of `blocks` blocks on a multiprocessor may use for elements.
+Index shared_bytes_for(Index blocks, const DeviceFacts& device);
+
+/// Lets the elements of a softmax wait where `wanted` says if they fit there, else they are read again.
+void settle(Step& step, Residency wanted, const DeviceFacts& device);
+
+/// Bytes of elements that one block folds: a row, a panel, or its part of one.
+Index tile_bytes(const Step& step);
+
+/// Rows that a block of the scope lanes folds at once: several a group of lanes when rows are shorter than its loads.
+Index rows_of_block(const Step& step);
+
+/// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share an
+/// output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.
+void fit_to_device(Schedule& schedule, const DeviceFacts& device);
+
+}  // namespace ndfold

@@ -1,0 +1,43 @@
+// rows_in_block and columns_in_block: one block folds an output, or a panel of outputs, alone.
+#include "plans/build/builders.h"
+#include "plans/build/geometry.h"
+#include "plans/build/sharing.h"
+#include "plans/build/steps.h"
+
+namespace ndfold {
+namespace {
+
+Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
+  if (verdict.kind == Verdict::Kind::yes && wants_split(problem, device))
+    return unwise("its few blocks would leave cores idle");
+  return verdict;
+}
+
+Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
+  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
+  Step step = fold_step(problem, body, tuned);
+  settle(step, tuned.residency, device);
+  return {.steps = {step}};
+}
+
+}  // namespace
+
+Verdict can_rows_in_block(const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  return shared_or(rows_are_apt(problem), problem, device);
+}
+
+Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) {
+  return one_step("rows_in_block", Body::rows, problem, device);
+}
+
+Verdict can_columns_in_block(const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  return shared_or(columns_are_apt(problem), problem, device);
+}
+
+Schedule build_columns_in_block(const Problem& problem, const DeviceFacts& device) {
+  return one_step("columns_in_block", Body::columns, problem, device);
+}
+
+}  // namespace ndfold

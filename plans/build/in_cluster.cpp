@@ -1,0 +1,59 @@
+// rows_in_cluster and columns_in_cluster: the blocks of a cluster keep one tile among them and exchange states.
+#include "plans/build/builders.h"
+#include "plans/build/geometry.h"
+#include "plans/build/sharing.h"
+#include "plans/build/steps.h"
+
+#include <algorithm>
+
+namespace ndfold {
+namespace {
+
+constexpr Index kSmallestTileBytes = 32 * 1024;  // below it, the barrier costs more than a block alone
+constexpr Index kRunBytes = 128;                 // a memory transaction: parts of a row end where one ends
+
+Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
+  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
+  Step step = fold_step(problem, body, tuned);
+  const int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
+  const Index unit = body == Body::rows ? kRunBytes / static_cast<Index>(size_bytes(problem.input)) : 1;
+  step.kernel.scope = Scope::cluster;
+  step.parts = step.launch.cluster = blocks;
+  step.part = ceil_divide(ceil_divide(elements(step.reduced), blocks), unit) * unit;
+  step.launch.grid[0] = blocks;
+  settle(step, tuned.residency, device);
+  return {.steps = {step}};
+}
+
+Verdict can(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (device.kind == DeviceKind::cpu) return no("a CPU has no clusters");
+  if (device.cluster_blocks < 2) return no("sm_" + std::to_string(device.architecture) + " has no clusters");
+  const Verdict apt = body == Body::rows ? rows_are_apt(problem) : columns_are_apt(problem);
+  if (apt.kind != Verdict::Kind::yes) return apt;
+  const Step step = build(strategy, body, problem, device).steps.front();
+  const Index tile = tile_bytes(step);
+  if (tile * step.parts < kSmallestTileBytes) return unwise("a block is enough for so few elements");
+  const bool waits = problem.kind != RequestKind::softmax || step.kernel.residency != Residency::none;
+  return waits ? yes() : unwise("its elements do not fit the shared memory of a cluster");
+}
+
+}  // namespace
+
+Verdict can_rows_in_cluster(const Problem& problem, const DeviceFacts& device) {
+  return can("rows_in_cluster", Body::rows, problem, device);
+}
+
+Schedule build_rows_in_cluster(const Problem& problem, const DeviceFacts& device) {
+  return build("rows_in_cluster", Body::rows, problem, device);
+}
+
+Verdict can_columns_in_cluster(const Problem& problem, const DeviceFacts& device) {
+  return can("columns_in_cluster", Body::columns, problem, device);
+}
+
+Schedule build_columns_in_cluster(const Problem& problem, const DeviceFacts& device) {
+  return build("columns_in_cluster", Body::columns, problem, device);
+}
+
+}  // namespace ndfold

@@ -1,0 +1,98 @@
+// rows_in_grid and columns_in_grid: a whole softmax in one cooperative launch. Groups of co-resident blocks each keep one
+// tile on the chip, publish their states, meet, and write; then the group takes its next tile.
+#include "plans/build/builders.h"
+#include "plans/build/geometry.h"
+#include "plans/build/sharing.h"
+#include "plans/build/steps.h"
+#include "plans/typing.h"
+
+#include <algorithm>
+
+namespace ndfold {
+namespace {
+
+constexpr Index kSmallestTileBytes = 64 * 1024;  // below it a block keeps the tile alone, without a barrier
+constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
+constexpr Index kRunBytes = 128;
+constexpr Index kSlotTurns = 2;                  // a group's next tile may publish before all have read the last
+
+// Blocks of a multiprocessor hide each other's waits; a row's blocks all wait together, so fewer and larger will do.
+Index blocks_of_multiprocessor(Body body) { return body == Body::rows ? 2 : 3; }
+
+struct Shape {
+  Index part = 1, parts = 1, groups = 1;
+  bool waits = true;
+};
+
+Shape shape_of(const Step& step, const DeviceFacts& device) {
+  const Body body = step.kernel.body;
+  const Index reduced = elements(step.reduced), tiles = step.launch.grid[1];
+  const Index line = std::max<Index>(1, tile_bytes(step) / reduced);  // bytes of one reduced index
+  const Index most = blocks_of_multiprocessor(body);
+  const Index resident = std::min(most, resident_blocks(step, device)) * device.multiprocessors;
+  const Index unit = body == Body::rows ? std::max<Index>(1, kRunBytes / line) : 1;
+  const Index capacity = std::max<Index>(1, shared_bytes_for(most, device) / line / unit * unit);
+  const Index needed = ceil_divide(reduced, capacity);
+  const Index useful = ceil_divide(reduced, std::max<Index>(unit, kSmallestPartBytes / line));
+
+  Shape shape;
+  shape.waits = needed <= resident;
+  const Index idle = resident / std::min(tiles, resident);  // blocks that each tile could have
+  shape.parts = std::clamp(idle, std::min(needed, resident), std::max(std::min(useful, resident), std::min(needed, resident)));
+  shape.part = ceil_divide(ceil_divide(reduced, shape.parts), unit) * unit;
+  shape.parts = ceil_divide(reduced, shape.part);
+  shape.groups = std::min(tiles, std::max<Index>(1, resident / shape.parts));
+  return shape;
+}
+
+Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
+  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
+  Step step = fold_step(problem, body, tuned);
+  const Shape shape = shape_of(step, device);
+  const Index columns = body == Body::columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
+  step.kernel.scope = Scope::grid;
+  step.part = shape.part;
+  step.parts = shape.parts;
+  step.launch.grid = {shape.parts, shape.groups, 1};
+  step.launch.cooperative = true;
+  step.launch.grid_barriers = 1;
+  settle(step, shape.waits ? tuned.residency : Residency::none, device);
+
+  WorkspaceLayout workspace;
+  Schedule schedule;
+  const Index state = state_bytes(problem.fold, problem.accumulate);
+  step.values = workspace.place(Checked(kSlotTurns) * shape.groups * shape.parts * columns * state);
+  schedule.steps.push_back(std::move(step));
+  workspace.finish(schedule);
+  return schedule;
+}
+
+Verdict can(Body body, const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (device.kind == DeviceKind::cpu) return no("a CPU has no cooperative launch: split shares rows there");
+  if (!device.cooperative) return no(device.name + " has no cooperative launch");
+  if (problem.kind != RequestKind::softmax) return no("a reduction needs no barrier: split folds in one launch");
+  const Verdict apt = body == Body::rows ? rows_are_apt(problem) : columns_are_apt(problem);
+  if (apt.kind != Verdict::Kind::yes) return apt;
+  const Index width = body == Body::rows ? static_cast<Index>(size_bytes(problem.input)) : kRunBytes;
+  if (problem.axes.reduced_elements() < kSmallestTileBytes / width) return unwise("a block is enough for so few elements");
+  return yes();
+}
+
+}  // namespace
+
+Verdict can_rows_in_grid(const Problem& problem, const DeviceFacts& device) { return can(Body::rows, problem, device); }
+
+Schedule build_rows_in_grid(const Problem& problem, const DeviceFacts& device) {
+  return build("rows_in_grid", Body::rows, problem, device);
+}
+
+Verdict can_columns_in_grid(const Problem& problem, const DeviceFacts& device) {
+  return can(Body::columns, problem, device);
+}
+
+Schedule build_columns_in_grid(const Problem& problem, const DeviceFacts& device) {
+  return build("columns_in_grid", Body::columns, problem, device);
+}
+
+}  // namespace ndfold

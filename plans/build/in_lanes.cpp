@@ -1,0 +1,36 @@
+// rows_in_lanes: a few lanes of a warp fold a short row; a block takes many rows side by side, and the lanes of a row as
+// many rows at once as fill their loads.
+#include "plans/build/builders.h"
+#include "plans/build/geometry.h"
+#include "plans/build/sharing.h"
+#include "plans/build/steps.h"
+
+#include <algorithm>
+
+namespace ndfold {
+namespace {
+
+// What the 32 lanes of a warp keep in registers: eight vectors of 16 bytes each.
+constexpr Index kLongestRowBytes = 4096;
+
+}  // namespace
+
+Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
+  if (Verdict verdict = rows_are_apt(problem); verdict.kind != Verdict::Kind::yes) return verdict;
+  const Index longest = kLongestRowBytes / static_cast<Index>(size_bytes(problem.input));
+  if (problem.axes.reduced_elements() > longest) return unwise("a row is longer than the registers of a warp");
+  return yes();
+}
+
+Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
+  const TuningRow& tuned = tuning_for(device, question_of("rows_in_lanes", problem));
+  Step step = fold_step(problem, Body::rows, tuned);
+  step.kernel.scope = Scope::lanes;
+  step.launch.grid = {1, ceil_divide(elements(step.kept), rows_of_block(step)), 1};
+  settle(step, tuned.residency, device);
+  return {.steps = {step}};
+}
+
+}  // namespace ndfold

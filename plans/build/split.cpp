@@ -1,0 +1,118 @@
+// split: fold parts, exchange states, fold the states. Few outputs, much to fold.
+// On a CPU that is one step after another; on a GPU the last block of an output to finish folds its states: one launch.
+#include "plans/build/builders.h"
+#include "plans/build/geometry.h"
+#include "plans/build/sharing.h"
+#include "plans/build/steps.h"
+#include "plans/typing.h"
+
+#include <algorithm>
+
+namespace ndfold {
+namespace {
+
+constexpr Index kEnoughBlocks = 32;                  // above it, whole outputs keep the cores of any CPU we know busy
+constexpr Index kWorthSharing = Index{1} << 18;      // elements
+constexpr Index kSmallestPart = Index{1} << 15;      // elements, for a core
+constexpr Index kSmallestGpuPartBytes = 16 * 1024;   // for a block
+constexpr Index kBlocksOfMultiprocessor = 2;         // fences of many more blocks slow the memory down
+constexpr Index kCounterBytes = 4;
+
+bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
+
+Step whole_step(const Problem& problem, const DeviceFacts& device) {
+  return fold_step(problem, preferred_body(problem), tuning_for(device, question_of("split", problem)));
+}
+
+Index columns_of(const Step& step) {
+  return step.kernel.body == Body::columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
+}
+
+// Elements of a part, so that a CPU's parts do not depend on how many cores it has.
+Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step& whole) {
+  const Index reduced = problem.axes.reduced_elements();
+  const Index tiles = std::max<Index>(1, whole.launch.grid[1]);
+  const Index columns = columns_of(whole);
+  if (is_cpu(device)) {
+    const Index shared_out = tiles >= kEnoughBlocks ? reduced : ceil_divide(reduced, kEnoughBlocks / tiles);
+    return std::max(shared_out, ceil_divide(kSmallestPart, columns));
+  }
+  const Index blocks = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
+  const Index smallest = kSmallestGpuPartBytes / (columns * static_cast<Index>(size_bytes(problem.input)));
+  return std::max({ceil_divide(reduced, blocks), smallest, Index{1}});
+}
+
+// Parts end where an inner run ends.
+Index part_of(const Problem& problem, const DeviceFacts& device, const Step& whole) {
+  const Index reduced = problem.axes.reduced_elements();
+  const Index wanted = wanted_part(problem, device, whole);
+  const Index run = problem.axes.reduced.empty() ? 1 : problem.axes.reduced.back().size;
+  return std::min(reduced, run <= wanted ? ceil_divide(wanted, run) * run : wanted);
+}
+
+// The states of all parts of all outputs, then one counter a tile.
+Checked exchange_bytes(const Step& fold) {
+  const Checked states = Checked(elements(fold.kept)) * fold.parts *
+                         state_bytes(fold.kernel.fold, fold.kernel.accumulate);
+  return states + WorkspaceLayout::kAlignment + Checked(fold.launch.grid[1]) * kCounterBytes;
+}
+
+void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
+  const Buffer states = workspace.place(states_bytes(whole, ceil_divide(elements(whole.reduced), part)));
+  Step fold = whole;
+  divide_into_parts(fold, part, states);
+  Step merge = merge_step(whole, states, fold.parts);
+  schedule.steps.push_back(std::move(fold));
+  if (merged.place == Buffer::Place::workspace) leave_states(merge, merged);
+  schedule.steps.push_back(std::move(merge));
+}
+
+void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
+  Step fold = whole;
+  fold.part = part;
+  fold.parts = ceil_divide(elements(whole.reduced), part);
+  fold.kernel.scope = Scope::grid;
+  fold.launch.grid[0] = fold.parts;
+  fold.values = workspace.place(exchange_bytes(fold));
+  if (merged.place == Buffer::Place::workspace) leave_states(fold, merged);
+  schedule.steps.push_back(std::move(fold));
+}
+
+}  // namespace
+
+bool wants_split(const Problem& problem, const DeviceFacts& device) {
+  if (!is_cpu(device) || problem.inputs < kWorthSharing || problem.folds_nothing()) return false;
+  const Step whole = whole_step(problem, device);
+  return whole.launch.grid[1] < kEnoughBlocks && part_of(problem, device, whole) < problem.axes.reduced_elements();
+}
+
+Verdict can_split(const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
+  if (is_cpu(device)) return wants_split(problem, device) ? yes() : unwise("whole outputs keep every core busy");
+  const bool shares = part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
+  return shares ? yes() : unwise("whole outputs keep every multiprocessor busy");
+}
+
+Schedule build_split(const Problem& problem, const DeviceFacts& device) {
+  WorkspaceLayout workspace;
+  Schedule schedule;
+  const Step whole = whole_step(problem, device);
+  const bool softmax = problem.kind == RequestKind::softmax;
+  // Forced onto something small, it still splits in two.
+  const Index part = std::min(part_of(problem, device, whole), ceil_divide(problem.axes.reduced_elements(), 2));
+  const Buffer merged = softmax ? workspace.place(states_bytes(whole, 1)) : kOutput;
+  (is_cpu(device) ? add_two_launches : add_one_launch)(schedule, workspace, whole, part, merged);
+  if (softmax) {
+    const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
+    Step normalize = elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged);
+    normalize.part = part;
+    normalize.parts = ceil_divide(elements(whole.reduced), part);
+    normalize.launch.grid[0] = normalize.parts;
+    schedule.steps.push_back(std::move(normalize));
+  }
+  workspace.finish(schedule);
+  return schedule;
+}
+
+}  // namespace ndfold

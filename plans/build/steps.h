@@ -1,0 +1,41 @@
+// The pieces that strategies build their steps from.
+#pragma once
+#include "plans/problem.h"
+#include "plans/schedule.h"
+#include "plans/tuning/tuning.h"
+
+namespace ndfold {
+
+/// A fold of the problem's own elements into the caller's output, one block an output (rows) or a panel (columns).
+Step fold_step(const Problem& problem, Body body, const TuningRow& tuned);
+
+/// Lets blocks of `part` elements share each output; their states go to `out`.
+void divide_into_parts(Step& step, Index part, Buffer out);
+
+/// Bytes of `parts` states an output.
+Checked states_bytes(const Step& step, Index parts);
+
+/// Lets the step write one state an output, row-major over its kept axes, rather than finish.
+void leave_states(Step& step, Buffer out);
+
+/// Merges `parts` states an output and finishes as `like` would have, whose outputs they belong to.
+Step merge_step(const Step& like, Buffer states, Index parts);
+
+/// `last` as a multi-step schedule: blocks of at most `limit` elements (a power of two is best), one partial state each,
+/// folded again until one per output is left. Partials alternate between two places: they only shrink.
+void add_fold_in_steps(Schedule& schedule, WorkspaceLayout& workspace, const Step& last, Index limit);
+
+/// Moves elements; `axes` hold both strides.
+Step permute_step(DType type, std::vector<Axis> axes, Buffer in, Buffer out, const Tuning& use);
+
+/// out = map(in, values[output]) over the kept and reduced axes of `rows`.
+Step elementwise_step(MapKind map, const Step& rows, Buffer in, DType input, Buffer out, DType output, Buffer values);
+
+/// Elements of a columns block along the innermost kept axis, and how many such blocks lie side by side.
+Index panel_elements(const Step& step);
+Index panels(const Step& step);
+
+/// The same sizes, dense and row-major in steps of `unit`, as input and output strides.
+std::vector<Axis> dense_axes(const std::vector<Axis>& axes, Index unit = 1);
+
+}  // namespace ndfold

@@ -1,0 +1,157 @@
+#include "plans/cost.h"
+
+#include "plans/build/geometry.h"
+#include "plans/build/steps.h"
+#include "plans/cost_tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ndfold {
+namespace {
+
+constexpr double kNanosecondsOfMicrosecond = 1e3;
+constexpr double kAllAtOnce = 1e300;  // bytes: copies into shared memory wait for nothing
+
+bool maps(const Step& step) {
+  return step.kernel.sink == SinkKind::softmax || step.kernel.sink == SinkKind::log_softmax;
+}
+
+bool reads_twice(const Step& step) { return maps(step) && step.kernel.residency == Residency::none; }
+
+double element_count(const Step& step) {
+  return static_cast<double>(elements(step.kept)) * static_cast<double>(elements(step.reduced));
+}
+
+// Bytes that lie side by side where lanes walk, through as many axes as continue one another. `stride` picks in or out.
+double run_bytes(const Step& step, Index Axis::*stride, DType type) {
+  Index run = 1;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const auto* group : {&step.reduced, &step.kept})
+      for (const Axis& axis : *group)
+        if (axis.*stride == run && axis.size > 1) run *= axis.size, grew = true;
+  }
+  const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
+  const Index panel = columns && step.kept.back().size > panel_elements(step) ? std::min(run, panel_elements(step)) : run;
+  return static_cast<double>(panel) * static_cast<double>(size_bytes(type));
+}
+
+bool writes_elements(const Step& step) {
+  return maps(step) || step.kernel.body == Body::permute || step.kernel.body == Body::elementwise;
+}
+
+// Reads and writes share the bus; the shorter of the two runs sets its pace.
+double run_efficiency(const Step& step) {
+  if (step.kernel.source == SourceKind::states) return 1;
+  const double in = run_bytes(step, &Axis::in, step.kernel.input);
+  if (!writes_elements(step)) return on_stairs(kReadByRun, in);
+  return on_stairs(kCopyByRun, std::min(in, run_bytes(step, &Axis::out, step.kernel.output)));
+}
+
+double sharing_efficiency(const Step& step) {
+  if (!maps(step) || step.parts < 2 || reads_twice(step)) return 1;
+  const double blocks = static_cast<double>(step.parts);
+  return step.kernel.scope == Scope::cluster ? on_stairs(kShareByCluster, blocks) : on_stairs(kShareByGroup, blocks);
+}
+
+struct Waves {
+  double resident;  // blocks of a multiprocessor
+  double in_flight; // share of the bytes in flight that fill the bus
+  double tail;      // share of the time that a last, partial wave leaves in use
+};
+
+Waves waves_of(const Step& step, const DeviceFacts& device) {
+  const auto& grid = step.launch.grid;
+  const double blocks = static_cast<double>(grid[0]) * static_cast<double>(grid[1]);
+  const double most = static_cast<double>(resident_blocks(step, device));
+  const double at_once = most * device.multiprocessors;
+  const double waves = blocks / at_once;
+  const Tuning& tuning = step.kernel.tuning;
+  const bool dense = step.kernel.source != SourceKind::strided;
+  const double load = dense ? tuning.vector_bytes : static_cast<double>(size_bytes(step.kernel.input));
+  const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
+  const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
+  const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(rows_of_block(step));
+  const bool folds = step.kernel.body == Body::rows || step.kernel.body == Body::columns;
+  const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
+  const double needed = device.read_gigabytes_per_second * kLatencyNanoseconds;
+  return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
+          .in_flight = std::min(1.0, std::min(blocks, at_once) * block / needed),
+          .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves))};
+}
+
+double gpu_barriers(const Step& step, const DeviceFacts& device) {
+  const bool last_block_folds = step.parts > 1 && step.kernel.scope == Scope::grid && !step.launch.cooperative;
+  return (step.launch.grid_barriers + (last_block_folds ? 1 : 0)) * device.grid_barrier_microseconds +
+         (step.kernel.scope == Scope::cluster ? 2 * device.cluster_barrier_microseconds : 0);
+}
+
+double gpu_microseconds(const Step& step, const DeviceFacts& device) {
+  const double cache = static_cast<double>(device.cache_bytes) * kCacheShare;
+  const double again = !reads_twice(step) ? 0 : step.bytes_read / (step.bytes_read < cache ? kCacheGain : 1);
+  const double bytes = step.bytes_read + step.bytes_written + again;
+  const bool copies = writes_elements(step);
+  const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;
+  const Waves waves = waves_of(step, device);
+  const double overlap = maps(step) ? on_stairs(kOverlapByResidents, waves.resident) : 1;
+  const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * overlap * waves.tail *
+                       std::max(waves.in_flight, 1e-6) * (bytes < cache ? kCacheGain : 1);
+  const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
+  return launch + gpu_barriers(step, device) + bytes / (bus * share * kNanosecondsOfMicrosecond);
+}
+
+// Nanoseconds of one core's lanes for one element.
+double lane_nanoseconds(const Step& step, const DeviceFacts& device) {
+  const double lanes = device.lanes / kCoreLanes;
+  const KernelKey& kernel = step.kernel;
+  const bool exponential = kernel.fold == FoldKind::softmax || kernel.fold == FoldKind::logsumexp ||
+                           kernel.map == MapKind::exponential || kernel.map == MapKind::softmax ||
+                           kernel.map == MapKind::log_softmax;
+  const double passes = maps(step) && kernel.residency == Residency::none ? 2 : 1;
+  double time = 1 / (kCoreFolds * lanes);
+  if (exponential && kernel.source != SourceKind::states) time += passes / (kCoreExponentials * lanes);
+  if (kernel.source == SourceKind::strided) time += passes / kCoreStrided;
+  if (kernel.source == SourceKind::states) time += 1 / kCoreStates;
+  const bool crosses = kernel.body == Body::permute && !step.kept.empty() && step.kept.back().out != 1;
+  return time + (crosses ? 1 / kCoreStrided : 0);
+}
+
+// A core's lanes wait for memory and memory for lanes: the two add up.
+double cpu_microseconds(const Step& step, const DeviceFacts& device) {
+  const double tasks = static_cast<double>(step.launch.grid[0]) * static_cast<double>(step.launch.grid[1]);
+  const double cores = std::max(1.0, std::min<double>(device.multiprocessors, tasks));
+  const bool cached = static_cast<double>(tile_bytes(step)) <= static_cast<double>(device.cache_bytes);
+  const double again = reads_twice(step) && !cached ? step.bytes_read : 0;
+  const double bytes = step.bytes_read + step.bytes_written + again;
+  const double bus = writes_elements(step) ? std::min(device.copy_gigabytes_per_second, cores * kCoreCopyGigabytes)
+                                           : std::min(device.read_gigabytes_per_second, cores * kCoreReadGigabytes);
+  const double work = element_count(step) * lane_nanoseconds(step, device) / cores;
+  return device.launch_microseconds + (bytes / bus + work) / kNanosecondsOfMicrosecond;
+}
+
+}  // namespace
+
+double microseconds(const Step& step, const DeviceFacts& device) {
+  return device.kind == DeviceKind::cpu ? cpu_microseconds(step, device) : gpu_microseconds(step, device);
+}
+
+double microseconds(const Schedule& schedule, const DeviceFacts& device) {
+  double total = 0;
+  for (const Step& step : schedule.steps) total += microseconds(step, device);
+  return total;
+}
+
+const DeviceFacts& ranking_facts(const DeviceFacts& device) {
+  static const DeviceFacts kUsualHost = {.name = "usual host",
+                                         .kind = DeviceKind::cpu,
+                                         .multiprocessors = 8,
+                                         .lanes = 16,
+                                         .cache_bytes = Index{1} << 20,
+                                         .read_gigabytes_per_second = 136,
+                                         .copy_gigabytes_per_second = 200,
+                                         .launch_microseconds = 1};
+  return device.kind == DeviceKind::cpu ? kUsualHost : device;
+}
+
+}  // namespace ndfold

@@ -1,0 +1,23 @@
+#include "plans/build/builders.h"
+
+namespace ndfold {
+
+std::span<const Strategy> strategies() {
+  static constexpr Strategy kStrategies[] = {
+      {"nothing", can_do_nothing, build_nothing},                                // no element is read
+      {"copy", can_copy, build_copy},                                            // no two elements meet
+      {"rows_in_lanes", can_rows_in_lanes, build_rows_in_lanes},                 // short rows, many of them
+      {"rows_in_block", can_rows_in_block, build_rows_in_block},                 // a row fills a block
+      {"rows_in_cluster", can_rows_in_cluster, build_rows_in_cluster},           // a row fills several blocks
+      {"rows_in_grid", can_rows_in_grid, build_rows_in_grid},                    // few rows, very long: one launch
+      {"columns_in_block", can_columns_in_block, build_columns_in_block},        // the contiguous axis is kept
+      {"columns_in_cluster", can_columns_in_cluster, build_columns_in_cluster},  // and a tile fills several blocks
+      {"columns_in_grid", can_columns_in_grid, build_columns_in_grid},           // or many
+      {"split", can_split, build_split},                                         // few outputs, much to fold
+      {"permute_then_rows", can_permute_then_rows, build_permute_then_rows},     // scattered axes, enough work to pay
+      {"softmax_chain", can_softmax_chain, build_softmax_chain},                 // the literal chain: always right
+  };
+  return kStrategies;
+}
+
+}  // namespace ndfold

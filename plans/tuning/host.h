@@ -1,0 +1,28 @@
+// The CPU's rows. A panel is what a core folds side by side: wide enough for its rows to be streams, narrow enough that a
+// softmax's slab (reduced × panel) stays in the core's L2 between fold and map.
+#pragma once
+#include "plans/tuning/tuning.h"
+
+namespace ndfold {
+
+inline constexpr std::string_view kHostEvidence = "docs/measurements/host-panels.md";
+
+inline constexpr TuningRow kHostTuning[] = {
+    {{.strategy = "rows_in_block", .reduced_up_to = 1 << 17, .softmax_only = true}, {}, Residency::output, kHostEvidence},
+    {{.strategy = "rows_in_block"}, {}, Residency::none, kHostEvidence},
+    {{.strategy = "columns_in_block", .reduced_up_to = 128, .softmax_only = true},
+     {.panel_bytes = 4096}, Residency::output, kHostEvidence},
+    {{.strategy = "columns_in_block", .reduced_up_to = 512, .softmax_only = true},
+     {.panel_bytes = 1024}, Residency::output, kHostEvidence},
+    {{.strategy = "columns_in_block", .reduced_up_to = 2048, .softmax_only = true},
+     {.panel_bytes = 256}, Residency::output, kHostEvidence},
+    {{.strategy = "columns_in_block", .reduced_up_to = 8192, .softmax_only = true},
+     {.panel_bytes = 64}, Residency::output, kHostEvidence},
+    {{.strategy = "columns_in_block"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
+    {{.strategy = "split"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
+    {{.strategy = "permute_then_rows"}, {}, Residency::output, kHostEvidence},
+    {{.strategy = "softmax_chain"}, {}, Residency::none, kHostEvidence},
+    {{.strategy = "copy"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
+};
+
+}  // namespace ndfold

@@ -1,0 +1,44 @@
+#include "plans/tuning/host.h"
+#include "plans/tuning/sm80.h"
+#include "plans/tuning/sm90.h"
+#include "plans/tuning/tuning.h"
+
+namespace ndfold {
+namespace {
+
+constexpr TuningRow kUntuned = {};
+
+struct Table {
+  DeviceKind kind;
+  int from_architecture;
+  std::span<const TuningRow> rows;
+};
+
+// The first that is not too new for the device; GPUs older than the last take its rows too.
+constexpr Table kTables[] = {
+    {DeviceKind::cpu, 0, kHostTuning},
+    {DeviceKind::cuda, 90, sm90::kTuning},
+    {DeviceKind::cuda, 0, sm80::kTuning},
+};
+
+bool matches(const TuningMatch& when, const TuningQuestion& question) {
+  const Index fits = when.bytes_up_to / question.element_bytes;
+  return when.strategy == question.strategy && question.reduced <= when.reduced_up_to && question.reduced <= fits &&
+         (!when.softmax_only || question.softmax);
+}
+
+}  // namespace
+
+std::span<const TuningRow> tuning_rows(const DeviceFacts& device) {
+  for (const Table& table : kTables)
+    if (table.kind == device.kind && device.architecture >= table.from_architecture) return table.rows;
+  return {};
+}
+
+const TuningRow& tuning_for(const DeviceFacts& device, const TuningQuestion& question) {
+  for (const TuningRow& row : tuning_rows(device))
+    if (matches(row.when, question)) return row;
+  return kUntuned;
+}
+
+}  // namespace ndfold

@@ -1,0 +1,92 @@
+// The rows of sm_90 (H100, H200). A tile is reduced extent × panel: 64 KiB lets three blocks share a multiprocessor,
+// 108 KiB two, 224 KiB one.
+#pragma once
+#include "plans/tuning/tuning.h"
+
+namespace ndfold::sm90 {
+
+inline constexpr Index kHalfShared = 108 * 1024;  // bytes that let two blocks share a multiprocessor
+inline constexpr std::string_view kLoads = "docs/measurements/h200-facts.md#loads-in-flight";
+inline constexpr std::string_view kRuns = "docs/measurements/h200-facts.md#contiguous-runs";
+inline constexpr std::string_view kTiles = "docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip";
+inline constexpr std::string_view kBarriers = "docs/measurements/h200-facts.md#barriers";
+
+// clang-format off
+inline constexpr TuningRow kTuning[] = {
+    {{.strategy = "rows_in_lanes", .bytes_up_to = 16},
+     {.threads = 256, .lanes_per_row = 1, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_lanes", .bytes_up_to = 64},
+     {.threads = 256, .lanes_per_row = 4, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_lanes", .bytes_up_to = 256},
+     {.threads = 256, .lanes_per_row = 8, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_lanes", .bytes_up_to = 1024},
+     {.threads = 256, .lanes_per_row = 32, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_lanes"},
+     {.threads = 256, .lanes_per_row = 32, .unroll = 8}, Residency::registers, kLoads},
+
+    {{.strategy = "rows_in_block", .bytes_up_to = 8192, .softmax_only = true},
+     {.threads = 128, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_block", .bytes_up_to = 16384, .softmax_only = true},
+     {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_block", .bytes_up_to = 65536, .softmax_only = true},
+     {.threads = 1024, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_block", .softmax_only = true},
+     {.threads = 1024, .unroll = 4}, Residency::shared, kTiles},
+    {{.strategy = "rows_in_block"},
+     {.threads = 256, .unroll = 8}, Residency::none, kLoads},
+
+    {{.strategy = "rows_in_cluster", .bytes_up_to = 2 * kHalfShared, .softmax_only = true},
+     {.threads = 512, .unroll = 4, .cluster_blocks = 2}, Residency::shared, kTiles},
+    {{.strategy = "rows_in_cluster", .bytes_up_to = 4 * kHalfShared, .softmax_only = true},
+     {.threads = 512, .unroll = 4, .cluster_blocks = 4}, Residency::shared, kTiles},
+    {{.strategy = "rows_in_cluster", .bytes_up_to = 8 * kHalfShared, .softmax_only = true},
+     {.threads = 512, .unroll = 4, .cluster_blocks = 8}, Residency::shared, kTiles},
+    {{.strategy = "rows_in_cluster", .softmax_only = true},
+     {.threads = 512, .unroll = 4, .cluster_blocks = 16}, Residency::shared, kTiles},
+    {{.strategy = "rows_in_cluster"},
+     {.threads = 256, .unroll = 8, .cluster_blocks = 8}, Residency::none, kBarriers},
+
+    {{.strategy = "rows_in_grid"},
+     {.threads = 512, .unroll = 4}, Residency::shared, kBarriers},
+
+    {{.strategy = "columns_in_block", .reduced_up_to = 256, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 256}, Residency::shared, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = kHalfShared / 128, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
+    {{.strategy = "columns_in_block", .softmax_only = true},
+     {.threads = 512, .unroll = 4, .panel_bytes = 128}, Residency::shared, kRuns},
+    {{.strategy = "columns_in_block"},
+     {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kRuns},
+
+    {{.strategy = "columns_in_cluster", .reduced_up_to = 512, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 256, .cluster_blocks = 2}, Residency::shared, kTiles},
+    {{.strategy = "columns_in_cluster", .reduced_up_to = 1024, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 2}, Residency::shared, kTiles},
+    {{.strategy = "columns_in_cluster", .reduced_up_to = 2048, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 4}, Residency::shared, kTiles},
+    {{.strategy = "columns_in_cluster", .reduced_up_to = 4096, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 8}, Residency::shared, kTiles},
+    {{.strategy = "columns_in_cluster", .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 16}, Residency::shared, kTiles},
+    {{.strategy = "columns_in_cluster"},
+     {.threads = 256, .unroll = 8, .panel_bytes = 128, .cluster_blocks = 8}, Residency::none, kBarriers},
+
+    {{.strategy = "columns_in_grid"},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
+
+    {{.strategy = "split"},
+     {.threads = 512, .unroll = 8, .panel_bytes = 256}, Residency::none, kLoads},
+    {{.strategy = "permute_then_rows", .bytes_up_to = 16384},
+     {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "permute_then_rows"},
+     {.threads = 1024, .unroll = 4}, Residency::shared, kLoads},
+    {{.strategy = "softmax_chain"},
+     {.threads = 256, .unroll = 4}, Residency::none, kLoads},
+    {{.strategy = "copy"},
+     {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::none, kRuns},
+};
+// clang-format on
+
+static_assert(are_valid_for_gpu(kTuning));
+
+}  // namespace ndfold::sm90
