@@ -1,0 +1,45 @@
+// What crosses from the executor into a kernel: pointers and numbers, no library types, so that kernels compiled for
+// different instruction sets share no inline code with anybody.
+#pragma once
+#include <ndfold/step.h>
+
+#include <cstddef>
+
+namespace ndfold::cpu {
+
+struct AxisList {
+  const Axis* axes = nullptr;
+  int rank = 0;
+};
+
+/// A step with its buffers. `in` and `out` already include the step's offsets.
+struct Arguments {
+  const std::byte* in = nullptr;
+  std::byte* out = nullptr;
+  const std::byte* values = nullptr;
+  AxisList kept, reduced;
+  FoldKind fold = FoldKind::none;
+  MapKind map = MapKind::none;
+  DType input = DType::f32, output = DType::f32;
+  SourceKind source = SourceKind::dense;
+  SinkKind sink = SinkKind::store;
+  Residency residency = Residency::none;
+  Index part = 0, parts = 1;
+  Index panel = 1;  ///< elements of a columns block along the innermost kept axis
+  Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
+  double scale = 1, alpha = 1;
+};
+
+/// Runs the blocks [first, last) of a step. Blocks are independent; their results do not depend on how they are grouped.
+using Run = void (*)(const Arguments&, Index first, Index last);
+
+/// After size-1 axes are gone every axis has at least two elements, and no tensor has 2^63: 62 axes are the most there is.
+inline constexpr int kMostAxes = 64;
+
+/// Elements that a core converts or gathers at a time: 4 to 8 KiB, in L1 with room to spare.
+inline constexpr Index kChunk = 1024;
+
+/// Summation trees: leaves of at most kChunk elements of a row, or kLeafRows of a column; docs/numerics.md.
+inline constexpr Index kLeafRows = 32;
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,58 @@
+#include "kernels/cpu/catalog.h"
+
+#include "kernels/cpu/instances/entry.h"
+#include "kernels/cpu/instances/maps.h"
+
+namespace ndfold::cpu {
+namespace {
+
+constexpr FoldEntries (*kFamilies[])() = {sum_entries, product_entries, norm_entries,   extremum_entries,
+                                          arg_entries, logical_entries, moment_entries, softmax_entries};
+
+const FoldEntry* find_fold(FoldKind fold, DType accumulate) {
+  for (const auto family : kFamilies) {
+    const FoldEntries list = family();
+    for (int i = 0; i < list.count; ++i)
+      if (list.entries[i].fold == fold && list.entries[i].accumulate == accumulate) return &list.entries[i];
+  }
+  return nullptr;
+}
+
+Index row_blocks(const Arguments& step) { return elements(step.kept) * step.parts; }
+
+Index column_blocks(const Arguments& step) {
+  const Index panels = (inner(step.kept).size + step.panel - 1) / step.panel;
+  return elements(outer(step.kept)) * panels * step.parts;
+}
+
+Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
+  const bool rows = key.body == Body::rows;
+  const Index blocks = rows ? row_blocks(step) : column_blocks(step);
+  if (key.sink == SinkKind::softmax || key.sink == SinkKind::log_softmax)
+    return {softmax_kernel(key.body, key.accumulate), blocks};
+  const FoldEntry* entry = find_fold(key.fold, key.accumulate);
+  if (entry == nullptr) return {};
+  if (key.source == SourceKind::states) return {entry->merge, blocks};
+  return {rows ? entry->rows : entry->columns, blocks};
+}
+
+}  // namespace
+
+Kernel find_kernel(const KernelKey& key, const Arguments& step) {
+  switch (key.body) {
+    case Body::rows:
+    case Body::columns: return fold_kernel(key, step);
+    case Body::elementwise:
+      return {elementwise_kernel(key.accumulate),
+              elementwise_takes_columns(step) ? column_blocks(step) : row_blocks(step)};
+    case Body::permute: return {permute_kernel(key.input), permute_blocks(step)};
+  }
+  return {};
+}
+
+Index state_size(FoldKind fold, DType accumulate) {
+  const FoldEntry* entry = find_fold(fold, accumulate);
+  return entry == nullptr ? 0 : entry->state_bytes;
+}
+
+}  // namespace ndfold::cpu

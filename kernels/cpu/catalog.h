@@ -1,0 +1,20 @@
+// The CPU's kernels, by the key that a step names them with.
+#pragma once
+#include "kernels/cpu/arguments.h"
+
+#include <ndfold/step.h>
+
+namespace ndfold::cpu {
+
+struct Kernel {
+  Run run = nullptr;       ///< nothing when the catalog has no such kernel
+  Index blocks = 0;        ///< independent blocks of this step
+};
+
+/// The kernel for `key` over `step`, and how many blocks it has.
+Kernel find_kernel(const KernelKey& key, const Arguments& step);
+
+/// sizeof a state, as a workspace holds it; 0 when the catalog has no such fold.
+Index state_size(FoldKind fold, DType accumulate);
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,71 @@
+// A leaf of columns: a few rows folded side by side into an array of lane states.
+#pragma once
+#include "kernels/cpu/arguments.h"
+#include "kernels/cpu/leaf.h"
+#include "kernels/cpu/states.h"
+
+namespace ndfold::cpu {
+
+/// The lanes of columns [at, at + kLanes<V>) of a row; beyond `columns` they are 0.
+template <class V>
+V load_columns(const ScalarOf<V>* row, Index at, Index columns) {
+  if (at + kLanes<V> <= columns) return load<V>(row + at);
+  ScalarOf<V> some[kLanes<V>] = {};
+  for (Index i = 0; at + i < columns; ++i) some[i] = row[at + i];
+  return load<V>(some);
+}
+
+/// states[g] = fold of the rows in column group g. `fold_of(g)` may differ from group to group (a pivot).
+template <class FoldOf, class Rows, class State>
+[[gnu::flatten]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count, Index columns,
+                                        State* __restrict states) {
+  using V = typename std::decay_t<decltype(fold_of(0))>::Value;
+  constexpr Index kWidth = kLanes<V>;
+  constexpr int kRowsAtOnce = 4;
+  const Index whole = columns / kWidth, groups = (columns + kWidth - 1) / kWidth;
+  for (Index g = 0; g < groups; ++g) states[g] = fold_of(g).identity();
+  int r = 0;
+  for (; r + kRowsAtOnce <= count; r += kRowsAtOnce) {
+    const auto *a = rows.row(r), *b = rows.row(r + 1), *c = rows.row(r + 2), *d = rows.row(r + 3);
+    for (Index g = 0; g < whole; ++g) {
+      const auto fold = fold_of(g);
+      State state = states[g];
+      state = fold.combine(state, fold.map(load<V>(a + g * kWidth), 0));
+      state = fold.combine(state, fold.map(load<V>(b + g * kWidth), 0));
+      state = fold.combine(state, fold.map(load<V>(c + g * kWidth), 0));
+      states[g] = fold.combine(state, fold.map(load<V>(d + g * kWidth), 0));
+    }
+  }
+  for (; r < count; ++r)
+    for (Index g = 0; g < whole; ++g)
+      states[g] = fold_of(g).combine(states[g], fold_of(g).map(load<V>(rows.row(r) + g * kWidth), 0));
+  for (Index g = whole; g < groups; ++g)
+    for (r = 0; r < count; ++r)
+      states[g] = fold_of(g).combine(states[g], fold_of(g).map(load_columns<V>(rows.row(r), g * kWidth, columns), 0));
+}
+
+/// Scratch of a leaf with a pivot: three values a group.
+template <class V>
+struct PivotScratch {
+  V *totals, *pivots, *sums;
+};
+
+/// The same for any fold: two looks when it has a pivot.
+template <class LaneFold, class Rows>
+void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index columns,
+                      typename LaneFold::State* states, const PivotScratch<typename LaneFold::Value>& scratch) {
+  if constexpr (PivotFold<LaneFold>) {
+    constexpr Index kWidth = kLanes<typename LaneFold::Value>;
+    const Index groups = (columns + kWidth - 1) / kWidth;
+    fold_columns_once([&](Index) { return fold.pivot_fold(); }, rows, count, columns, scratch.totals);
+    for (Index g = 0; g < groups; ++g) scratch.pivots[g] = fold.pivot(scratch.totals[g], count);
+    fold_columns_once([&](Index g) { return fold.around(scratch.pivots[g], count); }, rows, count, columns, scratch.sums);
+    for (Index g = 0; g < groups; ++g)
+      states[g] = fold.join(scratch.totals[g], scratch.pivots[g], scratch.sums[g], count);
+  } else {
+    (void)scratch;
+    fold_columns_once([&](Index) { return fold; }, rows, count, columns, states);
+  }
+}
+
+}  // namespace ndfold::cpu

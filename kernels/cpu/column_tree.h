@@ -1,0 +1,65 @@
+// Summation trees of many columns at once: arrays of states, merged eight at a time so that few arrays are alive.
+#pragma once
+#include "kernels/folds/fold.h"
+
+namespace ndfold::cpu {
+
+/// `State` holds lanes; an array covers all columns of a panel. Height 8 a level, log8 of the leaves.
+template <class F>
+class ColumnTree {
+ public:
+  using State = typename F::State;
+  static constexpr int kRadix = 8;
+
+  static int levels_for(Index leaves) {
+    int levels = 1;
+    for (Index reach = kRadix; reach < leaves; reach *= kRadix) ++levels;
+    return levels + 1;
+  }
+
+  /// `memory` holds levels_for(leaves) arrays of `groups` states.
+  ColumnTree(const F& fold, State* memory, Index groups) : fold_(fold), memory_(memory), groups_(groups) {}
+
+  void push(const State* leaf) {
+    add(0, leaf);
+    for (int level = 0; held_[level] == kRadix; ++level) {
+      add(level + 1, array(level));
+      held_[level] = 0;
+    }
+  }
+
+  /// Folds what is left; the results stay in the returned array.
+  State* result() {
+    State* total = nullptr;
+    for (int level = 0; level < kMostLevels; ++level) {
+      if (held_[level] == 0) continue;
+      if (total != nullptr) combine(array(level), total);
+      total = array(level);
+    }
+    return total;
+  }
+
+ private:
+  static constexpr int kMostLevels = 24;  // 8^22 > 2^63 leaves
+
+  State* array(int level) { return memory_ + level * groups_; }
+
+  void add(int level, const State* from) {
+    State* to = array(level);
+    if (held_[level]++ == 0)
+      for (Index g = 0; g < groups_; ++g) to[g] = from[g];
+    else
+      combine(to, from);
+  }
+
+  void combine(State* to, const State* from) {
+    for (Index g = 0; g < groups_; ++g) to[g] = fold_.combine(to[g], from[g]);
+  }
+
+  F fold_;
+  State* memory_;
+  Index groups_;
+  int held_[kMostLevels] = {};
+};
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,90 @@
+// A block of columns and the rows of it: which kept elements lie side by side, and where each reduced element's row starts.
+#pragma once
+#include "kernels/cpu/convert.h"
+#include "kernels/cpu/odometer.h"
+#include "kernels/cpu/row_walk.h"
+
+#include <algorithm>
+
+namespace ndfold::cpu {
+
+/// Block `block` of a columns step: part of the innermost kept axis × part of the reduced elements.
+struct ColumnBlock {
+  const std::byte* in;    // of its first column
+  std::byte* out;         // of its first column's output
+  Index columns;
+  Index begin, end;       // reduced elements
+  Index first_state;      // of its first column; the next column's is `parts` further
+  Axis column;            // strides from one column to the next
+
+  ColumnBlock(const Arguments& step, Index block) : column(inner(step.kept)) {
+    const Index panels = (column.size + step.panel - 1) / step.panel;
+    const Index part = block % step.parts, panel = block / step.parts % panels, line = block / step.parts / panels;
+    const Index first = panel * step.panel;
+    const Odometer lines(outer(step.kept), line);
+    in = advance(step.in, step.input, lines.in() + first * column.in);
+    out = advance(step.out, step.output, lines.out() + first * column.out);
+    columns = std::min(step.panel, column.size - first);
+    begin = part * step.part;
+    end = std::min(begin + step.part, elements(step.reduced));
+    first_state = (line * column.size + first) * step.parts + part;
+  }
+};
+
+/// The rows of a leaf: up to kLeafRows of them, as A, side by side for `columns` columns from `first` on.
+template <class A, Loading kLoading>
+class ColumnRows {
+ public:
+  /// Columns that fit when rows have to be staged.
+  static constexpr Index kStagedColumns = 8192 / (kLeafRows / 4) / static_cast<Index>(sizeof(A) < 4 ? 4 : sizeof(A));
+
+  static bool is_direct(const Arguments& step) {
+    return inner(step.kept).in == 1 && step.input == kTypeOf<A> && kLoading == Loading::values;
+  }
+
+  ColumnRows(const Arguments& step, const ColumnBlock& block, Index first, Index columns)
+      : type_(step.input),
+        from_(advance(block.in, step.input, first * block.column.in)),
+        stride_(block.column.in),
+        columns_(columns),
+        left_(block.end - block.begin),
+        reduced_(step.reduced, block.begin),
+        direct_(is_direct(step)) {}
+
+  /// Moves on to the next leaf; its number of rows, 0 at the end.
+  int next() {
+    const int rows = static_cast<int>(std::min(left_, kLeafRows));
+    for (int r = 0; r < rows; ++r, reduced_.next()) {
+      const std::byte* at = advance(from_, type_, reduced_.in());
+      index_[r] = reduced_.out();
+      row_[r] = direct_ ? reinterpret_cast<const A*>(at) : staged(at, r);
+    }
+    left_ -= rows;
+    return rows;
+  }
+
+  const A* row(int r) const { return row_[r]; }
+  Index index(int r) const { return index_[r]; }  // argmax, argmin: row-major index; softmax: output offset
+  Index lowest_index(int count) const { return *std::min_element(index_, index_ + count); }
+
+ private:
+  const A* staged(const std::byte* at, int r) {
+    A* to = buffer_ + r * kStagedColumns;
+    if constexpr (kLoading == Loading::truth)
+      load_truth(type_, at, stride_, columns_, to);
+    else
+      load_run(type_, at, stride_, columns_, to);
+    return to;
+  }
+
+  DType type_;
+  const std::byte* from_;
+  Index stride_, columns_, left_;
+  Odometer reduced_;
+  bool direct_;
+  const A* row_[kLeafRows];
+  Index index_[kLeafRows];
+  alignas(64) A buffer_[kLeafRows * kStagedColumns];
+};
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,95 @@
+// Body elementwise: out = map(in, value of its output), the steps between the folds of a softmax.
+#pragma once
+#include "kernels/cpu/softmax_columns.h"
+#include "kernels/cpu/softmax_rows.h"
+
+namespace ndfold::cpu {
+
+/// Lanes lie along the kept axis when only that one is contiguous.
+inline bool along_columns(const Arguments& step) {
+  return step.kept.rank > 0 && inner(step.kept).in == 1 && inner(step.reduced).in != 1;
+}
+
+template <class T>
+T value_at(const Arguments& step, Index i) {
+  T value;
+  std::memcpy(&value, step.values + i * static_cast<Index>(sizeof value), sizeof value);
+  return value;
+}
+
+template <class A>
+void map_run(MapKind map, const A* x, A* y, Index n, A value, A alpha) {
+  switch (map) {
+    case MapKind::scale: return scale_run(x, y, n, alpha);
+    case MapKind::subtract:
+      for (Index i = 0; i < n; ++i) y[i] = x[i] - value;
+      return;
+    case MapKind::exponential:
+      return normalize_run<MapKind::softmax>(x, y, n, A(1), Normalizer<A>{A(0), A(0), A(1)});
+    case MapKind::divide:
+      for (Index i = 0; i < n; ++i) y[i] = alpha * (x[i] / value);
+      return;
+    case MapKind::subtract_log: {
+      const A logarithm = std::log(value);
+      for (Index i = 0; i < n; ++i) y[i] = alpha * (x[i] - logarithm);
+      return;
+    }
+    default: return;
+  }
+}
+
+template <class A>
+void map_row(const Arguments& step, Index output, const Odometer& kept, Index begin, Index end) {
+  const std::byte* in = advance(step.in, step.input, kept.in());
+  std::byte* out = advance(step.out, step.output, kept.out());
+  if (step.map == MapKind::softmax || step.map == MapKind::log_softmax) {
+    const auto state = value_at<MaxAndSum<A>>(step, output);
+    return normalize_row<A>(step, step.map, in, out, begin, end, normalizer<A>(step.map, state, step.alpha));
+  }
+  const A value = step.values == nullptr ? A(0) : value_at<A>(step, output);
+  const Axis run = inner(step.reduced);
+  alignas(64) A loaded[kChunk];
+  alignas(64) A mapped[kChunk];
+  each_run(step, begin, end, [&](Index from, Index to, Index n) {
+    const A* x = run_of(step.input, advance(in, step.input, from), run.in, n, loaded);
+    std::byte* place = advance(out, step.output, to);
+    A* y = target_of(step.output, place, run.out, mapped);
+    map_run(step.map, x, y, n, value, static_cast<A>(step.alpha));
+    if (y == mapped) store_run(step.output, place, run.out, n, y);
+  });
+}
+
+/// Only the maps that end a split softmax come this way.
+template <class A>
+void map_panel(const Arguments& step, const ColumnBlock& block) {
+  using V = LanesOf<A>;
+  using Rows = ColumnRows<A, Loading::values>;
+  const Index width = std::min<Index>(Rows::kStagedColumns, kScratchBytes / 16 / static_cast<Index>(sizeof(A)));
+  for (Index at = 0; at < block.columns; at += width) {
+    const Index columns = std::min(width, block.columns - at);
+    ColumnScratch<A> scratch((columns + kLanes<V> - 1) / kLanes<V>);
+    const Index first_output = block.first_state / step.parts + at;
+    make_normalizers<A>(
+        step.map, step.alpha, columns, [&](Index c) { return value_at<MaxAndSum<A>>(step, first_output + c); },
+        scratch.by);
+    normalize_columns<A>(step, step.map, block, at, columns, scratch.by);
+  }
+}
+
+/// Blocks: as rows, or as columns.
+template <class A>
+void elementwise(const Arguments& step, Index first, Index last) {
+  if (along_columns(step)) {
+    for (Index block = first; block < last; ++block) map_panel<A>(step, ColumnBlock(step, block));
+    return;
+  }
+  const Index n = elements(step.reduced);
+  Index part = first % step.parts, output = first / step.parts;
+  Odometer kept(step.kept, output);
+  for (Index block = first; block < last; ++block) {
+    map_row<A>(step, output, kept, part * step.part, std::min((part + 1) * step.part, n));
+    if (++part == step.parts) part = 0, ++output, kept.next();
+  }
+}
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,120 @@
+// Body columns: lanes along the innermost kept axis, a panel of outputs (or one part of them) at a time.
+#pragma once
+#include "kernels/cpu/column_leaf.h"
+#include "kernels/cpu/column_tree.h"
+#include "kernels/cpu/column_walk.h"
+#include "kernels/cpu/sink.h"
+
+namespace ndfold::cpu {
+
+/// A core's scratch, on its stack: what it folds side by side at a time has to fit.
+inline constexpr Index kScratchBytes = 64 << 10;
+
+/// Memory for arrays, one after the other.
+class Scratch {
+ public:
+  template <class T>
+  T* take(Index count) {
+    T* array = reinterpret_cast<T*>(bytes_ + used_);
+    used_ += (count * static_cast<Index>(sizeof(T)) + 63) / 64 * 64;
+    return array;
+  }
+
+ private:
+  alignas(64) std::byte bytes_[kScratchBytes];
+  Index used_ = 0;
+};
+
+/// Columns whose states for `levels` of a tree, a leaf and its pivots fit the scratch; whole lane groups.
+template <class State, class V>
+Index columns_that_fit(Index levels) {
+  const Index group = (levels + 1) * static_cast<Index>(sizeof(State)) + 3 * static_cast<Index>(sizeof(V));
+  return std::max<Index>(1, (kScratchBytes - 64 * (levels + 4)) / group) * kLanes<V>;
+}
+
+/// Hands the states of `columns` columns, `first` and on in their block, to the sink.
+template <class NumberFold, class State>
+void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,
+                  const State* states) {
+  constexpr Index kWidth = sizeof(State) / sizeof(typename NumberFold::State);
+  Arguments to = step;
+  if (step.sink == SinkKind::store) to.out = block.out;
+  for (Index c = 0; c < columns; ++c) {
+    typename NumberFold::State state;
+    if constexpr (kWidth > 1)
+      state = lane_state(states[c / kWidth], static_cast<int>(c % kWidth));
+    else
+      state = states[c];
+    sink_state(to, fold, state, (first + c) * block.column.out, block.first_state + (first + c) * step.parts);
+  }
+}
+
+template <template <class> class F, class A, Loading kLoading>
+void fold_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+  using V = LanesOf<A>;
+  using LaneFold = F<V>;
+  using State = typename LaneFold::State;
+  using Rows = ColumnRows<A, kLoading>;
+  const auto lanes = make_fold<LaneFold>(parameters);
+  const int levels = ColumnTree<LaneFold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
+  const Index fit = columns_that_fit<State, V>(levels);
+  const Index width = Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns);
+  for (Index first = 0; first < block.columns; first += width) {
+    const Index columns = std::min(width, block.columns - first);
+    const Index groups = (columns + kLanes<V> - 1) / kLanes<V>;
+    Scratch scratch;
+    State* leaf = scratch.take<State>(groups);
+    const PivotScratch<V> pivots{scratch.take<V>(groups), scratch.take<V>(groups), scratch.take<V>(groups)};
+    ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * levels), groups);
+    Rows rows(step, block, first, columns);
+    while (const int count = rows.next()) {
+      fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
+      tree.push(leaf);
+    }
+    sink_columns(step, make_fold<F<A>>(parameters), block, first, columns, tree.result());
+  }
+}
+
+/// argmax, argmin: a leaf's extrema side by side, then the index wherever they matter.
+template <template <class> class F, class A>
+void arg_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+  using V = LanesOf<A>;
+  using State = typename F<A>::State;
+  using Values = typename F<V>::Values;
+  using Rows = ColumnRows<A, Loading::values>;
+  const auto fold = make_fold<F<A>>(parameters);
+  const Index width = std::min(columns_that_fit<State, State>(1), Rows::kStagedColumns);
+  for (Index first = 0; first < block.columns; first += width) {
+    const Index columns = std::min(width, block.columns - first);
+    Scratch scratch;
+    State* best = scratch.take<State>(columns);
+    V* extrema = scratch.take<V>((columns + kLanes<V> - 1) / kLanes<V>);
+    for (Index c = 0; c < columns; ++c) best[c] = fold.identity();
+    Rows rows(step, block, first, columns);
+    while (const int count = rows.next()) {
+      fold_columns_once([](Index) { return Values(); }, rows, count, columns, extrema);
+      const A* values = reinterpret_cast<const A*>(extrema);
+      const Index lowest = rows.lowest_index(count);
+      for (Index c = 0; c < columns; ++c) {
+        if (fold.combine(best[c], {values[c], lowest}).index == best[c].index) continue;
+        for (int r = 0; r < count; ++r)
+          if (F<A>::same(rows.row(r)[c], values[c])) best[c] = fold.combine(best[c], {values[c], rows.index(r)});
+      }
+    }
+    sink_columns(step, fold, block, first, columns, best);
+  }
+}
+
+/// Blocks: line-major, then panels, then parts.
+template <template <class> class F, class A, Loading kLoading = Loading::values>
+void fold_columns(const Arguments& step, Index first, Index last) {
+  const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
+  for (Index block = first; block < last; ++block) {
+    if constexpr (requires { typename F<A>::Values; })
+      arg_panel<F, A>(step, parameters, ColumnBlock(step, block));
+    else
+      fold_panel<F, A, kLoading>(step, parameters, ColumnBlock(step, block));
+  }
+}
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,15 @@
+// The CPU kernels that write as many elements as they read.
+#pragma once
+#include "kernels/cpu/arguments.h"
+
+namespace ndfold::cpu {
+
+Run softmax_kernel(Body body, DType accumulate);
+
+Run elementwise_kernel(DType accumulate);
+bool elementwise_takes_columns(const Arguments& step);
+
+Run permute_kernel(DType type);
+Index permute_blocks(const Arguments& step);
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,106 @@
+// A leaf of a row's tree: up to kChunk elements in a few contiguous segments, folded by independent accumulators.
+#pragma once
+#include "kernels/cpu/arguments.h"
+#include "kernels/cpu/states.h"
+
+namespace ndfold::cpu {
+
+/// Elements of type A, as they lie in memory or staged in a buffer.
+template <class A>
+struct Leaf {
+  static constexpr int kSegments = 64;
+  struct Segment {
+    const A* start;
+    Index length;
+    Index index;   // argmax, argmin: row-major index of the first element
+    Index weight;  // and how much the index grows from one to the next
+  };
+  Segment segments[kSegments];
+  int count = 0;
+  Index elements = 0;
+};
+
+/// SIMD lanes where Eigen has packets and folds have text for them; the compiler vectorizes the integers by itself.
+template <class A>
+struct ValueOf {
+  using type = A;
+};
+template <>
+struct ValueOf<float> {
+  using type = Lanes<float>;
+};
+template <>
+struct ValueOf<double> {
+  using type = Lanes<double>;
+};
+template <class A>
+using LanesOf = typename ValueOf<A>::type;
+
+/// Folds a whole leaf; `fold` works on lanes, `numbers` is the same fold on single numbers.
+template <class NumberFold, class LaneFold, class A>
+[[gnu::flatten]] typename NumberFold::State fold_leaf_once(const NumberFold& numbers, const LaneFold& fold,
+                                                          const Leaf<A>& leaf) {
+  using V = typename LaneFold::Value;
+  constexpr int kWidth = kLanes<V>;
+  constexpr int kAccumulators = kWidth > 1 ? 8 : 1;
+  typename LaneFold::State sums[kAccumulators];
+  for (auto& sum : sums) sum = fold.identity();
+  for (int s = 0; s < leaf.count; ++s) {
+    const A* x = leaf.segments[s].start;
+    const Index n = leaf.segments[s].length;
+    Index i = 0;
+    for (; i + kAccumulators * kWidth <= n; i += kAccumulators * kWidth)
+      for (int k = 0; k < kAccumulators; ++k)
+        sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i + k * kWidth), 0));
+    if constexpr (kWidth > 1) {
+      for (int k = 0; i + kWidth <= n; i += kWidth, ++k) sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i), 0));
+      if (i < n) {
+        A rest[kWidth] = {};
+        for (Index j = 0; i + j < n; ++j) rest[j] = x[i + j];
+        const auto mapped = fold.map(load<V>(rest), 0);
+        const auto mask = first_lanes<A>(static_cast<int>(n - i));
+        sums[kAccumulators - 1] =
+            fold.combine(sums[kAccumulators - 1], select_state(mask, mapped, fold.identity()));
+      }
+    }
+  }
+  for (int half = kAccumulators / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) sums[k] = fold.combine(sums[k], sums[k + half]);
+  return fold_lanes(numbers, fold, sums[0]);
+}
+
+/// Folds a leaf, in two looks when the fold has a pivot.
+template <template <class> class F, class A>
+auto fold_leaf(const F<A>& numbers, const F<LanesOf<A>>& lanes, const Leaf<A>& leaf) {
+  if constexpr (PivotFold<F<A>>) {
+    const auto total = fold_leaf_once(numbers.pivot_fold(), lanes.pivot_fold(), leaf);
+    const A pivot = numbers.pivot(total, leaf.elements);
+    const auto around = fold_leaf_once(numbers.around(pivot, leaf.elements),
+                                       lanes.around(splat<LanesOf<A>>(pivot), leaf.elements), leaf);
+    return numbers.join(total, pivot, around, leaf.elements);
+  } else {
+    return fold_leaf_once(numbers, lanes, leaf);
+  }
+}
+
+/// argmax and argmin: each segment's extremum first; where it matters, the lowest index at which it stands.
+template <template <class> class F, class A>
+typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<A>& leaf, typename F<A>::State best) {
+  using Lanes = typename F<LanesOf<A>>::Values;
+  Leaf<A> one;
+  one.count = 1;
+  for (int s = 0; s < leaf.count; ++s) {
+    const auto& segment = one.segments[0] = leaf.segments[s];
+    const A value = fold_leaf_once(typename F<A>::Values(), Lanes(), one);
+    const Index last = segment.index + (segment.length - 1) * segment.weight;
+    const Index lowest = segment.weight < 0 ? last : segment.index;
+    if (F<A>::same(value, best.value) && lowest >= best.index) continue;
+    if (fold.combine(best, {value, lowest}).index != lowest) continue;
+    Index at = segment.weight < 0 ? segment.length - 1 : 0;
+    while (!F<A>::same(segment.start[at], value)) at += segment.weight < 0 ? -1 : 1;
+    best = fold.combine(best, {value, segment.index + at * segment.weight});
+  }
+  return best;
+}
+
+}  // namespace ndfold::cpu

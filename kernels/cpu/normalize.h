@@ -1,0 +1,55 @@
+// The map that ends a softmax: from {max, sum} to what each element is shifted by and multiplied with.
+#pragma once
+#include "kernels/cpu/leaf.h"
+#include "kernels/folds/online_softmax.h"
+
+#include <cmath>
+
+namespace ndfold::cpu {
+
+/// softmax: out = exp(scale · x - shift) · factor. log_softmax: out = (scale · x - shift - rest) · factor.
+/// The maximum and the logarithm are subtracted one after the other: their sum would round away what x - max kept.
+template <class A>
+struct Normalizer {
+  A shift, rest, factor;
+};
+
+/// With +inf among the elements every result is NaN, as max, exp, sum and divide one after the other give.
+template <class A>
+Normalizer<A> normalizer(MapKind map, MaxAndSum<A> state, double alpha) {
+  const A sum = state.max == kInfinity<A> ? std::numeric_limits<A>::quiet_NaN() : state.sum;
+  const A times = static_cast<A>(alpha);
+  if (map == MapKind::softmax) return {state.max, A(0), times / sum};
+  return {state.max, std::log(sum), times};
+}
+
+template <MapKind kMap, class V>
+V normalized(V x, V scale, V shift, V rest, V factor) {
+  if constexpr (kMap == MapKind::softmax)
+    return exponential(x * scale - shift) * factor;
+  else
+    return (x * scale - shift - rest) * factor;
+}
+
+/// to[i] = map of x[i], n elements side by side; they may be the same.
+template <MapKind kMap, class A>
+[[gnu::flatten]] void normalize_run(const A* x, A* to, Index n, A scale, const Normalizer<A>& by) {
+  using V = LanesOf<A>;
+  const V vscale = splat<V>(scale), shift = splat<V>(by.shift), rest = splat<V>(by.rest), factor = splat<V>(by.factor);
+  Index i = 0;
+  for (; i + kLanes<V> <= n; i += kLanes<V>)
+    store(to + i, normalized<kMap>(load<V>(x + i), vscale, shift, rest, factor));
+  if (i == n) return;
+  A some[kLanes<V>] = {};
+  for (Index j = i; j < n; ++j) some[j - i] = x[j];
+  store(some, normalized<kMap>(load<V>(some), vscale, shift, rest, factor));
+  for (Index j = i; j < n; ++j) to[j] = some[j - i];
+}
+
+/// to[i] = x[i] · factor.
+template <class A>
+void scale_run(const A* x, A* to, Index n, A factor) {
+  for (Index i = 0; i < n; ++i) to[i] = x[i] * factor;
+}
+
+}  // namespace ndfold::cpu

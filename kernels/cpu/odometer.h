@@ -1,0 +1,52 @@
+// Counts through the index tuples of some axes in row-major order, carrying both offsets along.
+#pragma once
+#include "kernels/cpu/arguments.h"
+
+namespace ndfold::cpu {
+
+class Odometer {
+ public:
+  explicit Odometer(AxisList list, Index linear = 0) : list_(list) {
+    for (int i = list.rank; i-- > 0;) {
+      const Axis& axis = list.axes[i];
+      at_[i] = linear % axis.size;
+      linear /= axis.size;
+      in_ += at_[i] * axis.in;
+      out_ += at_[i] * axis.out;
+    }
+  }
+
+  Index in() const { return in_; }    ///< input offset, in elements
+  Index out() const { return out_; }  ///< output offset, or row-major index weight
+
+  void next() {
+    for (int i = list_.rank; i-- > 0;) {
+      const Axis& axis = list_.axes[i];
+      in_ += axis.in;
+      out_ += axis.out;
+      if (++at_[i] < axis.size) return;
+      in_ -= axis.size * axis.in;
+      out_ -= axis.size * axis.out;
+      at_[i] = 0;
+    }
+  }
+
+ private:
+  AxisList list_;
+  Index in_ = 0, out_ = 0;
+  Index at_[kMostAxes];
+};
+
+inline Index elements(AxisList list) {
+  Index product = 1;
+  for (int i = 0; i < list.rank; ++i) product *= list.axes[i].size;
+  return product;
+}
+
+/// All axes but the innermost.
+inline AxisList outer(AxisList list) { return {list.axes, list.rank > 0 ? list.rank - 1 : 0}; }
+
+/// The innermost axis; one element when there is none.
+inline Axis inner(AxisList list) { return list.rank > 0 ? list.axes[list.rank - 1] : Axis{.size = 1, .in = 1, .out = 1}; }
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,63 @@
+// Walks the reduced elements of one output, leaf by leaf. Dense runs are folded where they lie; strided ones and other
+// element types pass through a buffer in L1: no input is ever copied whole.
+#pragma once
+#include "kernels/cpu/convert.h"
+#include "kernels/cpu/leaf.h"
+#include "kernels/cpu/odometer.h"
+
+#include <algorithm>
+
+namespace ndfold::cpu {
+
+/// What a fold's elements are loaded as: themselves, or whether they are 0.
+enum class Loading : std::uint8_t { values, truth };
+
+template <class A, Loading kLoading>
+class RowWalk {
+ public:
+  /// Elements [begin, end) of the reduced axes, row-major, of the output whose first element is at `base`.
+  RowWalk(const Arguments& step, const std::byte* base, Index begin, Index end)
+      : base_(base),
+        type_(step.input),
+        run_(inner(step.reduced)),
+        left_(end - begin),
+        position_(begin % run_.size),
+        outer_(outer(step.reduced), begin / run_.size),
+        direct_(run_.in == 1 && type_ == kTypeOf<A> && kLoading == Loading::values) {}
+
+  bool next(Leaf<A>& leaf) {
+    leaf.count = 0;
+    leaf.elements = 0;
+    while (left_ > 0 && leaf.elements < kChunk && leaf.count < Leaf<A>::kSegments) {
+      const Index n = std::min({run_.size - position_, left_, kChunk - leaf.elements});
+      const std::byte* from = advance(base_, type_, outer_.in() + position_ * run_.in);
+      leaf.segments[leaf.count++] = {.start = direct_ ? reinterpret_cast<const A*>(from) : staged(from, n, leaf.elements),
+                                     .length = n,
+                                     .index = outer_.out() + position_ * run_.out,
+                                     .weight = run_.out};
+      leaf.elements += n;
+      left_ -= n;
+      if ((position_ += n) == run_.size) position_ = 0, outer_.next();
+    }
+    return leaf.elements > 0;
+  }
+
+ private:
+  const A* staged(const std::byte* from, Index n, Index at) {
+    if constexpr (kLoading == Loading::truth)
+      load_truth(type_, from, run_.in, n, buffer_ + at);
+    else
+      load_run(type_, from, run_.in, n, buffer_ + at);
+    return buffer_ + at;
+  }
+
+  const std::byte* base_;
+  DType type_;
+  Axis run_;
+  Index left_, position_;
+  Odometer outer_;
+  bool direct_;
+  alignas(64) A buffer_[kChunk];
+};
+
+}  // namespace ndfold::cpu

@@ -1,0 +1,171 @@
+// Softmax with lanes along the innermost kept axis: fold a panel of columns, then map it.
+#pragma once
+#include "kernels/cpu/fold_columns.h"
+#include "kernels/cpu/normalize.h"
+
+namespace ndfold::cpu {
+
+/// The numbers of a Normalizer, an array of lanes each.
+template <class V>
+struct ColumnNormalizer {
+  V *shift, *rest, *factor;
+};
+
+/// Calls work(row of inputs, row of outputs as A, groups) for each reduced element; outputs go where they belong.
+template <class A, class Work>
+void each_row(const Arguments& step, const ColumnBlock& block, Index first, Index columns, const Work& work) {
+  using V = LanesOf<A>;
+  const Index padded = (columns + kLanes<V> - 1) / kLanes<V> * kLanes<V>;
+  const bool direct = step.output == kTypeOf<A> && block.column.out == 1 && padded == columns;
+  alignas(64) A mapped[kScratchBytes / 4 / sizeof(A)];
+  ColumnRows<A, Loading::values> rows(step, block, first, columns);
+  while (const int count = rows.next())
+    for (int r = 0; r < count; ++r) {
+      std::byte* to = advance(block.out, step.output, rows.index(r) + first * block.column.out);
+      A* y = direct ? reinterpret_cast<A*>(to) : mapped;
+      work(rows.row(r), y);
+      if (!direct) store_run(step.output, to, block.column.out, columns, y);
+    }
+}
+
+template <MapKind kMap, class A>
+[[gnu::flatten]] void normalize_columns_run(const A* x, A* y, Index columns, A scale,
+                                            const ColumnNormalizer<LanesOf<A>>& by) {
+  using V = LanesOf<A>;
+  const V vscale = splat<V>(scale);
+  for (Index g = 0; g * kLanes<V> < columns; ++g)
+    store(y + g * kLanes<V>,
+          normalized<kMap>(load_columns<V>(x, g * kLanes<V>, columns), vscale, by.shift[g], by.rest[g], by.factor[g]));
+}
+
+/// Maps columns [first, first + columns) of the block.
+template <class A>
+void normalize_columns(const Arguments& step, MapKind map, const ColumnBlock& block, Index first, Index columns,
+                       const ColumnNormalizer<LanesOf<A>>& by) {
+  const A scale = static_cast<A>(step.scale);
+  each_row<A>(step, block, first, columns, [&](const A* x, A* y) {
+    if (map == MapKind::softmax)
+      normalize_columns_run<MapKind::softmax>(x, y, columns, scale, by);
+    else
+      normalize_columns_run<MapKind::log_softmax>(x, y, columns, scale, by);
+  });
+}
+
+/// Fills in `by` for the columns whose states are `state_of(c)`.
+template <class A, class StateOf>
+void make_normalizers(MapKind map, double alpha, Index columns, const StateOf& state_of,
+                      const ColumnNormalizer<LanesOf<A>>& by) {
+  A* shift = reinterpret_cast<A*>(by.shift);
+  A* rest = reinterpret_cast<A*>(by.rest);
+  A* factor = reinterpret_cast<A*>(by.factor);
+  const Index padded = (columns + kLanes<LanesOf<A>> - 1) / kLanes<LanesOf<A>> * kLanes<LanesOf<A>>;
+  for (Index c = 0; c < padded; ++c) {
+    const Normalizer<A> one = c < columns ? normalizer<A>(map, state_of(c), alpha) : Normalizer<A>{0, 0, 0};
+    shift[c] = one.shift, rest[c] = one.rest, factor[c] = one.factor;
+  }
+}
+
+template <class A>
+struct ColumnScratch {
+  using V = LanesOf<A>;
+  Scratch memory;
+  ColumnNormalizer<V> by;
+  explicit ColumnScratch(Index groups)
+      : by{memory.template take<V>(groups), memory.template take<V>(groups), memory.template take<V>(groups)} {}
+};
+
+/// Elements are read again for the map: for slabs that do not wait anywhere.
+template <class A>
+void softmax_panel_again(const Arguments& step, MapKind map, const ColumnBlock& block, Index first, Index columns) {
+  using V = LanesOf<A>;
+  using Fold = OnlineSoftmax<V>;
+  const auto lanes = make_fold<Fold>({.scale = step.scale});
+  const Index groups = (columns + kLanes<V> - 1) / kLanes<V>;
+  const int levels = ColumnTree<Fold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
+  ColumnScratch<A> scratch(groups);
+  auto* leaf = scratch.memory.template take<typename Fold::State>(groups);
+  const PivotScratch<V> pivots{scratch.by.shift, scratch.by.rest, scratch.by.factor};  // free until the fold is done
+  ColumnTree<Fold> tree(lanes, scratch.memory.template take<typename Fold::State>(groups * levels), groups);
+  ColumnRows<A, Loading::values> rows(step, block, first, columns);
+  while (const int count = rows.next()) {
+    fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
+    tree.push(leaf);
+  }
+  const auto* states = tree.result();
+  make_normalizers<A>(
+      map, step.alpha, columns,
+      [&](Index c) { return lane_state(states[c / kLanes<V>], static_cast<int>(c % kLanes<V>)); }, scratch.by);
+  normalize_columns<A>(step, map, block, first, columns, scratch.by);
+}
+
+/// Elements wait in the output: max, then powers written and summed, then the slab divided where it lies.
+template <class A>
+void softmax_panel_in_output(const Arguments& step, const ColumnBlock& block, Index first, Index columns) {
+  using V = LanesOf<A>;
+  constexpr Index kWidth = kLanes<V>;
+  const auto scaled_max = make_fold<ScaledMax<V>>({.scale = step.scale});
+  const Index groups = (columns + kWidth - 1) / kWidth;
+  const int levels = ColumnTree<Sum<V>>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
+  ColumnScratch<A> scratch(groups);
+  V* leaf = scratch.memory.template take<V>(groups);
+  V* max = scratch.by.shift;
+  for (Index g = 0; g < groups; ++g) max[g] = scaled_max.identity();
+  ColumnRows<A, Loading::values> rows(step, block, first, columns);
+  while (const int count = rows.next()) {
+    fold_columns_once([&](Index) { return scaled_max; }, rows, count, columns, leaf);
+    for (Index g = 0; g < groups; ++g) max[g] = scaled_max.combine(max[g], leaf[g]);
+  }
+  for (Index g = 0; g < groups; ++g) scratch.by.rest[g] = splat<V>(0), scratch.by.factor[g] = splat<V>(1);
+
+  ColumnTree<Sum<V>> tree({}, scratch.memory.template take<V>(groups * levels), groups);
+  int in_leaf = 0;
+  const A scale = static_cast<A>(step.scale);
+  each_row<A>(step, block, first, columns, [&](const A* x, A* y) {
+    normalize_columns_run<MapKind::softmax>(x, y, columns, scale, scratch.by);
+    for (Index g = 0; g < groups; ++g) {
+      const V power = load_columns<V>(y, g * kWidth, columns);
+      leaf[g] = in_leaf == 0 ? power : leaf[g] + power;
+    }
+    if (++in_leaf == kLeafRows) tree.push(leaf), in_leaf = 0;
+  });
+  if (in_leaf > 0) tree.push(leaf);
+  const V* sums = tree.result();
+  make_normalizers<A>(
+      MapKind::softmax, step.alpha, columns,
+      [&](Index c) {
+        const int i = static_cast<int>(c % kWidth);
+        return MaxAndSum<A>{lane(max[c / kWidth], i), lane(sums[c / kWidth], i)};
+      },
+      {scratch.memory.template take<V>(groups), scratch.by.rest, scratch.by.factor});
+  const A* factor = reinterpret_cast<const A*>(scratch.by.factor);
+  Odometer reduced(step.reduced, block.begin);
+  for (Index r = block.begin; r < block.end; ++r, reduced.next()) {
+    A* y = reinterpret_cast<A*>(advance(block.out, step.output, reduced.out() + first));
+    for (Index c = 0; c < columns; ++c) y[c] *= factor[c];
+  }
+}
+
+/// Blocks: line-major, then panels.
+template <class A>
+void softmax_columns(const Arguments& step, Index first, Index last) {
+  using V = LanesOf<A>;
+  using State = MaxAndSum<V>;
+  const MapKind map = step.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
+  const Index rows = elements(step.reduced);
+  const Index levels = ColumnTree<OnlineSoftmax<V>>::levels_for((rows + kLeafRows - 1) / kLeafRows);
+  const Index fit = std::min(columns_that_fit<State, V>(levels + 1), kScratchBytes / 4 / static_cast<Index>(sizeof(A)));
+  using Rows = ColumnRows<A, Loading::values>;
+  const Index width = Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns);
+  for (Index index = first; index < last; ++index) {
+    const ColumnBlock block(step, index);
+    for (Index at = 0; at < block.columns; at += width) {
+      const Index columns = std::min(width, block.columns - at);
+      if (step.residency == Residency::output)
+        softmax_panel_in_output<A>(step, block, at, columns);
+      else
+        softmax_panel_again<A>(step, map, block, at, columns);
+    }
+  }
+}
+
+}  // namespace ndfold::cpu
