@@ -1,0 +1,154 @@
+#include <ndfold/plan.h>
+
+#include "lib/api/plan_state.h"
+#include "lib/exec/cpu/executor.h"
+#include "plans/explain.h"
+#include "plans/validate.h"
+
+#include <cstdint>
+
+namespace ndfold {
+namespace {
+
+bool are_same_layout(const ViewDesc& a, const ViewDesc& b) {
+  if (a.dtype != b.dtype || a.sizes != b.sizes) return false;
+  for (std::size_t i = 0; i < a.sizes.size(); ++i)
+    if (a.sizes[i] > 1 && a.strides[i] != b.strides[i]) return false;
+  return true;
+}
+
+struct Bytes {
+  std::uintptr_t first, end;
+};
+
+Bytes touched(const void* data, const Extent& extent, DType type) {
+  const auto base = reinterpret_cast<std::uintptr_t>(data);
+  const auto width = static_cast<std::uintptr_t>(size_bytes(type));
+  return {base + static_cast<std::uintptr_t>(extent.low) * width,
+          base + static_cast<std::uintptr_t>(extent.high + 1) * width};
+}
+
+Status check_pointer(const void* data, const Extent& extent, Index alignment, const char* argument) {
+  if (extent.high < extent.low) return {};
+  if (data == nullptr) return Status(Code::invalid_argument, std::string(argument) + " is null, but has elements");
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if (address % static_cast<std::uintptr_t>(alignment) != 0)
+    return Status(Code::invalid_argument, std::string(argument) + " is at an address that is a multiple of " +
+                                              std::to_string(address & -address) + " bytes, the plan needs " +
+                                              std::to_string(alignment));
+  return {};
+}
+
+Status check_overlap(const PlanState& state, const void* in, const void* out) {
+  if (state.in_extent.high < state.in_extent.low || state.out_extent.high < state.out_extent.low) return {};
+  if (in == out && state.may_be_in_place) return {};
+  const Bytes read = touched(in, state.in_extent, state.request.in.dtype);
+  const Bytes written = touched(out, state.out_extent, state.request.out.dtype);
+  if (read.end <= written.first || written.end <= read.first) return {};
+  const auto shared = std::min(read.end, written.end) - std::max(read.first, written.first);
+  return Status(Code::overlap, "in and out share " + std::to_string(shared) +
+                                   " bytes: only a softmax whose in and out are the same view may work in place");
+}
+
+Status check_workspace(const PlanState& state, const Workspace& workspace) {
+  const auto needed = static_cast<std::size_t>(state.choice.schedule.workspace_bytes);
+  if (needed == 0) return {};
+  if (workspace.data == nullptr || workspace.bytes < needed)
+    return Status(Code::workspace_too_small,
+                  "workspace has " + std::to_string(workspace.data == nullptr ? 0 : workspace.bytes) +
+                      " bytes, the plan needs " + std::to_string(needed));
+  const auto address = reinterpret_cast<std::uintptr_t>(workspace.data);
+  if (address % kWorkspaceAlignment != 0)
+    return Status(Code::workspace_too_small, "workspace is at an address that is a multiple of " +
+                                                 std::to_string(address & -address) + " bytes, the plan needs " +
+                                                 std::to_string(kWorkspaceAlignment));
+  return {};
+}
+
+}  // namespace
+
+Result<ReducePlan> make_plan(Request request) {
+  auto problem = make_problem(request);
+  if (!problem) return problem.error();
+  auto choice = choose(*problem, request.options);
+  if (!choice) return choice.error();
+  auto state = std::make_shared<PlanState>();
+  state->in_extent = extent_of(request.in, "in").value();
+  state->out_extent = extent_of(request.out, "out").value();
+  state->may_be_in_place = request.kind == RequestKind::softmax && are_same_layout(request.in, request.out);
+  state->request = std::move(request);
+  state->problem = std::move(*problem);
+  state->choice = std::move(*choice);
+  return ReducePlan(std::move(state));
+}
+
+std::size_t footprint(const PlanState& state) {
+  std::size_t bytes = sizeof state;
+  for (const Step& step : state.choice.schedule.steps)
+    bytes += sizeof step + (step.kept.size() + step.reduced.size()) * sizeof(Axis);
+  for (const Candidate& candidate : state.choice.candidates) bytes += sizeof candidate + candidate.verdict.why.size();
+  const std::size_t rank = state.request.in.sizes.size() + state.request.out.sizes.size();
+  return bytes + rank * (2 * sizeof(Index) + 2 * sizeof(Axis));
+}
+
+Result<ReducePlan> ReducePlan::reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec,
+                                      const PlanOptions& options) {
+  return make_plan({.kind = RequestKind::reduce, .in = in, .out = out, .reduce = spec, .options = options});
+}
+
+Result<ReducePlan> ReducePlan::softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
+                                       const PlanOptions& options) {
+  return make_plan({.kind = RequestKind::softmax, .in = in, .out = out, .softmax = spec, .options = options});
+}
+
+Result<ReducePlan> ReducePlan::permute(const ViewDesc& in, const ViewDesc& out, const Order& order,
+                                       const PlanOptions& options) {
+  return make_plan({.kind = RequestKind::permute, .in = in, .out = out, .order = order, .options = options});
+}
+
+std::size_t ReducePlan::workspace_bytes() const {
+  return static_cast<std::size_t>(state_->choice.schedule.workspace_bytes);
+}
+
+std::span<const Step> ReducePlan::steps() const { return state_->choice.schedule.steps; }
+
+std::string_view ReducePlan::strategy() const { return state_->choice.strategy; }
+
+std::string ReducePlan::explain() const { return ndfold::explain(state_->request, state_->problem, state_->choice); }
+
+std::string ReducePlan::explain_json() const {
+  return ndfold::explain_json(state_->request, state_->problem, state_->choice);
+}
+
+std::vector<Index> ReducePlan::gather_index() const {
+  const Problem& problem = state_->problem;
+  if (problem.inputs == 0) return {};
+  std::vector<Index> offsets = {0};
+  for (const auto* group : {&problem.as_given.kept, &problem.as_given.reduced})
+    for (const Axis& axis : *group) {
+      std::vector<Index> next;
+      next.reserve(offsets.size() * static_cast<std::size_t>(axis.size));
+      for (Index offset : offsets)
+        for (Index i = 0; i < axis.size; ++i) next.push_back(offset + i * axis.in);
+      offsets.swap(next);
+    }
+  return offsets;
+}
+
+Status ReducePlan::run(const void* in, void* out, Workspace workspace, Stream stream) const {
+  const PlanState& state = *state_;
+  if (state.request.options.device.kind != DeviceKind::cpu)
+    return Status(Code::unsupported, "the plan is for " + state.request.options.device.name +
+                                         ", and this build of ndfold runs plans for a CPU only");
+  if (state.problem.outputs == 0) return {};
+  if (Status status = check_pointer(in, state.in_extent, state.problem.in_alignment_bytes, "in"); !status.ok())
+    return status;
+  if (Status status = check_pointer(out, state.out_extent, state.problem.out_alignment_bytes, "out"); !status.ok())
+    return status;
+  if (Status status = check_overlap(state, in, out); !status.ok()) return status;
+  if (Status status = check_workspace(state, workspace); !status.ok()) return status;
+  return cpu::run(state.choice.schedule, static_cast<const std::byte*>(in), static_cast<std::byte*>(out),
+                  static_cast<std::byte*>(workspace.data), stream.workers);
+}
+
+}  // namespace ndfold

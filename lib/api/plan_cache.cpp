@@ -1,0 +1,135 @@
+#include <ndfold/plan_cache.h>
+
+#include "lib/api/plan_state.h"
+
+#include <charconv>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace ndfold {
+namespace {
+
+struct Hash {
+  std::size_t operator()(const Request* request) const { return hash(*request); }
+};
+struct Equal {
+  bool operator()(const Request* a, const Request* b) const { return *a == *b; }
+};
+
+// A plan being built: later askers for the same request wait for it instead of building their own.
+struct Flight {
+  std::optional<Result<ReducePlan>> landed;
+};
+
+struct Entry {
+  Request request;
+  ReducePlan plan;
+};
+
+}  // namespace
+
+struct PlanCache::Impl {
+  mutable std::mutex mutex;
+  std::condition_variable landing;
+  std::list<Entry> entries;  // most recently used first
+  std::unordered_map<const Request*, std::list<Entry>::iterator, Hash, Equal> index;
+  std::unordered_map<const Request*, std::shared_ptr<Flight>, Hash, Equal> flights;
+  PlanCacheStats stats;
+
+  Result<ReducePlan> get(const Request& request) {
+    std::unique_lock lock(mutex);
+    if (const auto found = index.find(&request); found != index.end()) {
+      ++stats.hits;
+      entries.splice(entries.begin(), entries, found->second);
+      return found->second->plan;
+    }
+    if (const auto flying = flights.find(&request); flying != flights.end()) {
+      ++stats.hits;
+      const auto flight = flying->second;
+      landing.wait(lock, [&] { return flight->landed.has_value(); });
+      return *flight->landed;
+    }
+    ++stats.misses;
+    const auto flight = std::make_shared<Flight>();
+    flights.emplace(&request, flight);
+    lock.unlock();
+    auto plan = make_plan(request);  // outside the lock: others may be served meanwhile
+    lock.lock();
+    flights.erase(&request);
+    flight->landed = plan;
+    if (plan && stats.capacity > 0) insert(request, *plan);
+    landing.notify_all();
+    return plan;
+  }
+
+  void insert(const Request& request, const ReducePlan& plan) {
+    entries.push_front({request, plan});
+    index.emplace(&entries.front().request, entries.begin());
+    stats.bytes += footprint(plan.state());
+    shrink(stats.capacity);
+  }
+
+  void shrink(std::size_t size) {
+    for (; entries.size() > size; ++stats.evictions) {
+      stats.bytes -= footprint(entries.back().plan.state());
+      index.erase(&entries.back().request);
+      entries.pop_back();
+    }
+  }
+};
+
+PlanCache::PlanCache(std::size_t capacity) : impl_(std::make_unique<Impl>()) { impl_->stats.capacity = capacity; }
+PlanCache::~PlanCache() = default;
+
+Result<ReducePlan> PlanCache::reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec,
+                                     const PlanOptions& options) {
+  return impl_->get({.kind = RequestKind::reduce, .in = in, .out = out, .reduce = spec, .options = options});
+}
+
+Result<ReducePlan> PlanCache::softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
+                                      const PlanOptions& options) {
+  return impl_->get({.kind = RequestKind::softmax, .in = in, .out = out, .softmax = spec, .options = options});
+}
+
+Result<ReducePlan> PlanCache::permute(const ViewDesc& in, const ViewDesc& out, const Order& order,
+                                      const PlanOptions& options) {
+  return impl_->get({.kind = RequestKind::permute, .in = in, .out = out, .order = order, .options = options});
+}
+
+PlanCacheStats PlanCache::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  PlanCacheStats stats = impl_->stats;
+  stats.entries = impl_->entries.size();
+  return stats;
+}
+
+void PlanCache::clear() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->index.clear();
+  impl_->entries.clear();
+  impl_->stats.bytes = 0;
+}
+
+void PlanCache::set_capacity(std::size_t entries) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->stats.capacity = entries;
+  impl_->shrink(entries);
+}
+
+// Never destroyed: a plan may be asked for while the process's static objects are going away.
+PlanCache& process_plan_cache() {
+  static PlanCache* const cache = [] {
+    std::size_t capacity = 1024;
+    if (const char* text = std::getenv("NDFOLD_PLAN_CACHE_CAPACITY"))
+      std::from_chars(text, text + std::strlen(text), capacity);
+    return new PlanCache(capacity);
+  }();
+  return *cache;
+}
+
+}  // namespace ndfold

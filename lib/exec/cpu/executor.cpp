@@ -1,0 +1,98 @@
+#include "lib/exec/cpu/executor.h"
+
+#include "kernels/cpu/catalog.h"
+
+#include <algorithm>
+#include <string>
+
+namespace ndfold::cpu {
+namespace {
+
+constexpr double kBytesWorthATask = 128 << 10;  // some 10 µs of work: several times what waking a thread costs
+constexpr Index kTasksPerThread = 8;            // so that one slow core does not hold up the rest
+
+struct Memory {
+  const std::byte* in;
+  std::byte* out;
+  std::byte* workspace;
+
+  std::byte* writable(const Buffer& buffer) const {
+    return buffer.place == Buffer::Place::output ? out : workspace + buffer.offset_bytes;
+  }
+  const std::byte* readable(const Buffer& buffer) const {
+    return buffer.place == Buffer::Place::input ? in : writable(buffer);
+  }
+};
+
+AxisList list(const std::vector<Axis>& axes) { return {axes.data(), static_cast<int>(axes.size())}; }
+
+Index in_element_bytes(const Step& step) {
+  return step.kernel.source == SourceKind::states ? 0 : static_cast<Index>(size_bytes(step.kernel.input));
+}
+
+Arguments bind(const Step& step, const Memory& memory) {
+  Arguments bound{.kept = list(step.kept), .reduced = list(step.reduced)};
+  bound.in = memory.readable(step.in) + step.in_offset * in_element_bytes(step);
+  bound.out = memory.writable(step.out);
+  if (step.kernel.sink != SinkKind::store_state)
+    bound.out += step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
+  if (step.values.place != Buffer::Place::none) bound.values = memory.readable(step.values);
+  bound.fold = step.kernel.fold;
+  bound.map = step.kernel.map;
+  bound.input = step.kernel.input;
+  bound.output = step.kernel.output;
+  bound.source = step.kernel.source;
+  bound.sink = step.kernel.sink;
+  bound.residency = step.kernel.residency;
+  bound.part = step.part;
+  bound.parts = step.parts;
+  bound.panel = std::max<Index>(1, step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  bound.repeat = step.repeat;
+  bound.count = step.count;
+  bound.ddof = step.ddof;
+  bound.index_offset = step.index_offset;
+  bound.scale = step.scale;
+  bound.alpha = step.alpha;
+  return bound;
+}
+
+struct Share {
+  const Arguments& arguments;
+  Run run;
+  Index blocks, tasks;
+
+  static void run_task(void* context, Index task) {
+    const Share& share = *static_cast<const Share*>(context);
+    const Index each = share.blocks / share.tasks, more = share.blocks % share.tasks;  // the first `more` take one more
+    const auto boundary = [&](Index t) { return t * each + std::min(t, more); };
+    share.run(share.arguments, boundary(task), boundary(task + 1));
+  }
+};
+
+void run_blocks(const Kernel& kernel, const Arguments& arguments, double bytes, Workers* workers) {
+  const double worth = std::min(bytes / kBytesWorthATask, static_cast<double>(kernel.blocks));
+  if (worth < 2) return kernel.run(arguments, 0, kernel.blocks);
+  if (workers == nullptr) workers = &default_workers();
+  const Index tasks = std::min(static_cast<Index>(worth), workers->threads() * kTasksPerThread);
+  if (workers->threads() == 1) return kernel.run(arguments, 0, kernel.blocks);
+  Share share{arguments, kernel.run, kernel.blocks, tasks};
+  workers->run(tasks, Share::run_task, &share);
+}
+
+}  // namespace
+
+Status run(const Schedule& schedule, const std::byte* in, std::byte* out, std::byte* workspace, Workers* workers) {
+  const Memory memory{in, out, workspace};
+  for (const Step& step : schedule.steps) {
+    const Arguments arguments = bind(step, memory);
+    const Kernel kernel = find_kernel(step.kernel, arguments);
+    if (kernel.run == nullptr)
+      return Status(Code::internal, "the CPU catalog has no " + std::string(name(step.kernel.body)) + " kernel for " +
+                                        std::string(name(step.kernel.fold)) + " in " +
+                                        std::string(name(step.kernel.accumulate)));
+    run_blocks(kernel, arguments, step.bytes_read + step.bytes_written, workers);
+  }
+  return {};
+}
+
+}  // namespace ndfold::cpu
