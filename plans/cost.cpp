@@ -56,9 +56,9 @@ double sharing_efficiency(const Step& step) {
 }
 
 struct Waves {
-  double resident;  // blocks of a multiprocessor
-  double in_flight; // share of the bytes in flight that fill the bus
-  double tail;      // share of the time that a last, partial wave leaves in use
+  double resident;         // blocks of a multiprocessor
+  double bytes_in_flight;  // of all blocks together
+  double tail;             // share of the time that a last, partial wave leaves in use
 };
 
 Waves waves_of(const Step& step, const DeviceFacts& device) {
@@ -75,9 +75,8 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(rows_of_block(step));
   const bool folds = step.kernel.body == Body::rows || step.kernel.body == Body::columns;
   const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
-  const double needed = device.read_gigabytes_per_second * kLatencyNanoseconds;
   return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
-          .in_flight = std::min(1.0, std::min(blocks, at_once) * block / needed),
+          .bytes_in_flight = std::clamp(std::min(blocks, at_once) * block, 1.0, std::max(1.0, step.bytes_read)),
           .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves))};
 }
 
@@ -96,9 +95,11 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const Waves waves = waves_of(step, device);
   const double overlap = maps(step) ? on_stairs(kOverlapByResidents, waves.resident) : 1;
   const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * overlap * waves.tail *
-                       std::max(waves.in_flight, 1e-6) * (bytes < cache ? kCacheGain : 1);
+                       (bytes < cache ? kCacheGain : 1);
+  const double moving = bytes / (bus * share);
+  const double waiting = bytes / waves.bytes_in_flight * kLatencyNanoseconds;
   const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
-  return launch + gpu_barriers(step, device) + bytes / (bus * share * kNanosecondsOfMicrosecond);
+  return launch + gpu_barriers(step, device) + std::max(moving, waiting) / kNanosecondsOfMicrosecond;
 }
 
 // Nanoseconds of one core's lanes for one element.

@@ -120,7 +120,8 @@ std::string step_text(const Step& step) {
   if (computes && kernel.body != Body::elementwise && kernel.source != SourceKind::dense)
     text += kernel.source == SourceKind::states ? "  merges states" : "  strided";
   if (kernel.sink == SinkKind::store_state) text += "  leaves states";
-  if (kernel.scope == Scope::cluster || kernel.scope == Scope::grid) text += "  over the " + std::string(name(kernel.scope));
+  if (kernel.scope == Scope::cluster || kernel.scope == Scope::grid)
+    text += "  over the " + std::string(name(kernel.scope));
   if (kernel.residency != Residency::none) text += "  waits in " + std::string(name(kernel.residency));
   return text + geometry_text(step);
 }
@@ -130,9 +131,10 @@ std::string chosen_text(const Choice& choice) {
   const double bytes = bytes_moved(choice.schedule);
   std::string strategy(choice.strategy);
   strategy.resize(std::max<std::size_t>(strategy.size(), 16), ' ');
-  return strategy + "   " + std::to_string(launches) + (launches == 1 ? " launch" : " launches") + " · " +
-         text_of_bytes(choice.schedule.workspace_bytes) + " workspace · " + text_of_traffic(bytes) + " · ≈ " +
-         text_of_time(choice.microseconds) + " (" + text_of_speed(bytes, choice.microseconds) + ")";
+  strategy += "   " + std::to_string(launches) + (launches == 1 ? " launch" : " launches") + " · " +
+              text_of_bytes(choice.schedule.workspace_bytes) + " workspace · " + text_of_traffic(bytes);
+  if (launches == 0) return strategy;
+  return strategy + " · ≈ " + text_of_time(choice.microseconds) + " (" + text_of_speed(bytes, choice.microseconds) + ")";
 }
 
 // The cheapest first.

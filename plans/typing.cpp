@@ -38,21 +38,21 @@ std::string quoted(std::string_view text) { return std::string(text); }
 
 // The types in which an op may accumulate this input; the first is its own choice.
 struct Choices {
-  DType list[2] = {DType::best, DType::best};
+  DType first, second = DType::best;
 };
 
 Choices accumulators(ReduceOp op, DType input) {
   switch (facts(op).output) {
     case OutputRule::boolean:
-    case OutputRule::count: return {{DType::i64}};
+    case OutputRule::count: return {DType::i64};
     case OutputRule::same:
-    case OutputRule::index: return {{is_floating(input) ? floating_accumulator(input) : input}};
+    case OutputRule::index: return {is_floating(input) ? floating_accumulator(input) : input};
     default: break;
   }
-  if (input == DType::f64) return {{DType::f64}};
-  if (is_floating(input)) return {{DType::f32, DType::f64}};
-  if (row_of(op).floating_only_result) return {{DType::f64}};
-  return {{is_unsigned_integer(input) ? DType::u64 : DType::i64}};
+  if (input == DType::f64) return {DType::f64};
+  if (is_floating(input)) return {DType::f32, DType::f64};
+  if (row_of(op).floating_only_result) return {DType::f64};
+  return {is_unsigned_integer(input) ? DType::u64 : DType::i64};
 }
 
 struct IntegerRange {
@@ -89,12 +89,12 @@ bool may_write(ReduceOp op, DType input, DType output) {
 FoldKind fold_of(ReduceOp op, bool compensated) { return compensated ? row_of(op).compensated : row_of(op).fold; }
 
 Result<DType> accumulate_type(ReduceOp op, DType input, DType wanted) {
-  const auto choices = accumulators(op, input).list;
-  if (wanted == DType::best) return choices[0];
-  if (wanted == choices[0] || wanted == choices[1]) return wanted;
+  const auto [first, second] = accumulators(op, input);
+  if (wanted == DType::best) return first;
+  if (wanted == first || wanted == second) return wanted;
   return Status(Code::unsupported, quoted(name(op)) + " of " + quoted(name(input)) + " cannot accumulate in " +
-                                       quoted(name(wanted)) + ", only in " + quoted(name(choices[0])) +
-                                       (choices[1] == DType::best ? "" : " or " + quoted(name(choices[1]))));
+                                       quoted(name(wanted)) + ", only in " + quoted(name(first)) +
+                                       (second == DType::best ? "" : " or " + quoted(name(second))));
 }
 
 Status check_output_type(ReduceOp op, DType input, DType output) {

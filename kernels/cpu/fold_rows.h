@@ -11,6 +11,7 @@ template <template <class> class F, class A, Loading kLoading>
 typename F<A>::State fold_row(const Arguments& step, const FoldParameters& parameters, const std::byte* base, Index begin,
                               Index end) {
   const auto numbers = make_fold<F<A>>(parameters);
+  if (begin == end) return numbers.identity();
   RowWalk<A, kLoading> walk(step, base, begin, end);
   Leaf<A> leaf;
   if constexpr (requires { typename F<A>::Values; }) {

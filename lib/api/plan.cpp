@@ -5,6 +5,7 @@
 #include "plans/explain.h"
 #include "plans/validate.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ndfold {
@@ -22,10 +23,17 @@ struct Bytes {
 };
 
 Bytes touched(const void* data, const Extent& extent, DType type) {
+  if (extent.high < extent.low) return {0, 0};
   const auto base = reinterpret_cast<std::uintptr_t>(data);
   const auto width = static_cast<std::uintptr_t>(size_bytes(type));
   return {base + static_cast<std::uintptr_t>(extent.low) * width,
           base + static_cast<std::uintptr_t>(extent.high + 1) * width};
+}
+
+// Conservative: between its first and its last byte a view may leave gaps that another one uses.
+std::uintptr_t shared_bytes(const Bytes& a, const Bytes& b) {
+  const auto first = std::max(a.first, b.first), end = std::min(a.end, b.end);
+  return end > first ? end - first : 0;
 }
 
 Status check_pointer(const void* data, const Extent& extent, Index alignment, const char* argument) {
@@ -40,17 +48,15 @@ Status check_pointer(const void* data, const Extent& extent, Index alignment, co
 }
 
 Status check_overlap(const PlanState& state, const void* in, const void* out) {
-  if (state.in_extent.high < state.in_extent.low || state.out_extent.high < state.out_extent.low) return {};
   if (in == out && state.may_be_in_place) return {};
-  const Bytes read = touched(in, state.in_extent, state.request.in.dtype);
-  const Bytes written = touched(out, state.out_extent, state.request.out.dtype);
-  if (read.end <= written.first || written.end <= read.first) return {};
-  const auto shared = std::min(read.end, written.end) - std::max(read.first, written.first);
+  const auto shared = shared_bytes(touched(in, state.in_extent, state.request.in.dtype),
+                                   touched(out, state.out_extent, state.request.out.dtype));
+  if (shared == 0) return {};
   return Status(Code::overlap, "in and out share " + std::to_string(shared) +
                                    " bytes: only a softmax whose in and out are the same view may work in place");
 }
 
-Status check_workspace(const PlanState& state, const Workspace& workspace) {
+Status check_workspace(const PlanState& state, const void* in, const void* out, const Workspace& workspace) {
   const auto needed = static_cast<std::size_t>(state.choice.schedule.workspace_bytes);
   if (needed == 0) return {};
   if (workspace.data == nullptr || workspace.bytes < needed)
@@ -58,6 +64,11 @@ Status check_workspace(const PlanState& state, const Workspace& workspace) {
                   "workspace has " + std::to_string(workspace.data == nullptr ? 0 : workspace.bytes) +
                       " bytes, the plan needs " + std::to_string(needed));
   const auto address = reinterpret_cast<std::uintptr_t>(workspace.data);
+  const Bytes scratch = {address, address + needed};
+  for (const auto& [view, argument] : {std::pair(touched(in, state.in_extent, state.request.in.dtype), "in"),
+                                       std::pair(touched(out, state.out_extent, state.request.out.dtype), "out")})
+    if (const auto shared = shared_bytes(view, scratch); shared > 0)
+      return Status(Code::overlap, "workspace and " + std::string(argument) + " share " + std::to_string(shared) + " bytes");
   if (address % kWorkspaceAlignment != 0)
     return Status(Code::workspace_too_small, "workspace is at an address that is a multiple of " +
                                                  std::to_string(address & -address) + " bytes, the plan needs " +
@@ -146,7 +157,7 @@ Status ReducePlan::run(const void* in, void* out, Workspace workspace, Stream st
   if (Status status = check_pointer(out, state.out_extent, state.problem.out_alignment_bytes, "out"); !status.ok())
     return status;
   if (Status status = check_overlap(state, in, out); !status.ok()) return status;
-  if (Status status = check_workspace(state, workspace); !status.ok()) return status;
+  if (Status status = check_workspace(state, in, out, workspace); !status.ok()) return status;
   return cpu::run(state.choice.schedule, static_cast<const std::byte*>(in), static_cast<std::byte*>(out),
                   static_cast<std::byte*>(workspace.data), stream.workers);
 }

@@ -1,7 +1,7 @@
 // rows_in_cluster and columns_in_cluster: the blocks of a cluster keep one tile among them and exchange states.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
-#include "plans/build/sharing.h"
+#include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
 #include <algorithm>

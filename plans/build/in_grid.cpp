@@ -2,7 +2,7 @@
 // tile on the chip, publish their states, meet, and write; then the group takes its next tile.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
-#include "plans/build/sharing.h"
+#include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 #include "plans/typing.h"
 
@@ -38,7 +38,8 @@ Shape shape_of(const Step& step, const DeviceFacts& device) {
   Shape shape;
   shape.waits = needed <= resident;
   const Index idle = resident / std::min(tiles, resident);  // blocks that each tile could have
-  shape.parts = std::clamp(idle, std::min(needed, resident), std::max(std::min(useful, resident), std::min(needed, resident)));
+  const Index least = std::min(needed, resident);
+  shape.parts = std::clamp(idle, least, std::max(least, std::min(useful, resident)));
   shape.part = ceil_divide(ceil_divide(reduced, shape.parts), unit) * unit;
   shape.parts = ceil_divide(reduced, shape.part);
   shape.groups = std::min(tiles, std::max<Index>(1, resident / shape.parts));
@@ -67,28 +68,30 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   return schedule;
 }
 
-Verdict can(Body body, const Problem& problem, const DeviceFacts& device) {
+Verdict can(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU has no cooperative launch: split shares rows there");
   if (!device.cooperative) return no(device.name + " has no cooperative launch");
   if (problem.kind != RequestKind::softmax) return no("a reduction needs no barrier: split folds in one launch");
   const Verdict apt = body == Body::rows ? rows_are_apt(problem) : columns_are_apt(problem);
   if (apt.kind != Verdict::Kind::yes) return apt;
-  const Index width = body == Body::rows ? static_cast<Index>(size_bytes(problem.input)) : kRunBytes;
-  if (problem.axes.reduced_elements() < kSmallestTileBytes / width) return unwise("a block is enough for so few elements");
-  return yes();
+  const Step step = build(strategy, body, problem, device).steps.front();
+  const bool few = static_cast<double>(tile_bytes(step)) * static_cast<double>(step.parts) < kSmallestTileBytes;
+  return few || step.parts < 2 ? unwise("a block is enough for so few elements") : yes();
 }
 
 }  // namespace
 
-Verdict can_rows_in_grid(const Problem& problem, const DeviceFacts& device) { return can(Body::rows, problem, device); }
+Verdict can_rows_in_grid(const Problem& problem, const DeviceFacts& device) {
+  return can("rows_in_grid", Body::rows, problem, device);
+}
 
 Schedule build_rows_in_grid(const Problem& problem, const DeviceFacts& device) {
   return build("rows_in_grid", Body::rows, problem, device);
 }
 
 Verdict can_columns_in_grid(const Problem& problem, const DeviceFacts& device) {
-  return can(Body::columns, problem, device);
+  return can("columns_in_grid", Body::columns, problem, device);
 }
 
 Schedule build_columns_in_grid(const Problem& problem, const DeviceFacts& device) {

@@ -2,7 +2,7 @@
 // many rows at once as fill their loads.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
-#include "plans/build/sharing.h"
+#include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
 #include <algorithm>

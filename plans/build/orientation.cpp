@@ -1,4 +1,4 @@
-#include "plans/build/sharing.h"
+#include "plans/build/orientation.h"
 
 namespace ndfold {
 namespace {

@@ -2,12 +2,16 @@
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/literal.h"
-#include "plans/build/sharing.h"
+#include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
 namespace ndfold {
 
-Verdict can_permute_then_rows(const Problem& problem, const DeviceFacts&) { return can_fold(problem); }
+// A CPU's lanes are few and its caches near: it reads any strides in place, and a copy of the input never pays.
+Verdict can_permute_then_rows(const Problem& problem, const DeviceFacts& device) {
+  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  return device.kind == DeviceKind::cpu ? unwise("a CPU reads any strides in place") : yes();
+}
 
 Schedule build_permute_then_rows(const Problem& problem, const DeviceFacts& device) {
   Schedule schedule;

@@ -2,7 +2,7 @@
 // On a CPU that is one step after another; on a GPU the last block of an output to finish folds its states: one launch.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
-#include "plans/build/sharing.h"
+#include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 #include "plans/typing.h"
 
@@ -17,6 +17,7 @@ constexpr Index kSmallestPart = Index{1} << 15;      // elements, for a core
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;   // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;         // fences of many more blocks slow the memory down
 constexpr Index kCounterBytes = 4;
+constexpr Index kLineBytes = 128;                    // parts of a row end where a line of memory does
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
@@ -38,8 +39,10 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
     return std::max(shared_out, ceil_divide(kSmallestPart, columns));
   }
   const Index blocks = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
-  const Index smallest = kSmallestGpuPartBytes / (columns * static_cast<Index>(size_bytes(problem.input)));
-  return std::max({ceil_divide(reduced, blocks), smallest, Index{1}});
+  const Index element = static_cast<Index>(size_bytes(problem.input));
+  const Index line = columns == 1 ? kLineBytes / element : 1;
+  const Index smallest = kSmallestGpuPartBytes / (columns * element);
+  return ceil_divide(std::max({ceil_divide(reduced, blocks), smallest, Index{1}}), line) * line;
 }
 
 // Parts end where an inner run ends.
