@@ -33,7 +33,8 @@ double run_bytes(const Step& step, Index Axis::*stride, DType type) {
         if (axis.*stride == run && axis.size > 1) run *= axis.size, grew = true;
   }
   const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
-  const Index panel = columns && step.kept.back().size > panel_elements(step) ? std::min(run, panel_elements(step)) : run;
+  const Index panel =
+      columns && step.kept.back().size > panel_elements(step) ? std::min(run, panel_elements(step)) : run;
   return static_cast<double>(panel) * static_cast<double>(size_bytes(type));
 }
 
@@ -93,11 +94,11 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const bool copies = writes_elements(step);
   const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;
   const Waves waves = waves_of(step, device);
-  const double overlap = maps(step) ? on_stairs(kOverlapByResidents, waves.resident) : 1;
+  const double overlap = maps(step) && !reads_twice(step) ? on_stairs(kOverlapByResidents, waves.resident) : 1;
   const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * overlap * waves.tail *
                        (bytes < cache ? kCacheGain : 1);
   const double moving = bytes / (bus * share);
-  const double waiting = bytes / waves.bytes_in_flight * kLatencyNanoseconds;
+  const double waiting = (step.bytes_read + again) / waves.bytes_in_flight * kLatencyNanoseconds;
   const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
   return launch + gpu_barriers(step, device) + std::max(moving, waiting) / kNanosecondsOfMicrosecond;
 }
@@ -127,7 +128,9 @@ double cpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double bytes = step.bytes_read + step.bytes_written + again;
   const double bus = writes_elements(step) ? std::min(device.copy_gigabytes_per_second, cores * kCoreCopyGigabytes)
                                            : std::min(device.read_gigabytes_per_second, cores * kCoreReadGigabytes);
-  const double work = element_count(step) * lane_nanoseconds(step, device) / cores;
+  const bool by_rows = step.kernel.body == Body::rows || step.kernel.body == Body::elementwise;
+  const double rows = by_rows ? static_cast<double>(elements(step.kept)) * kCoreRowNanoseconds : 0;
+  const double work = (element_count(step) * lane_nanoseconds(step, device) + rows) / cores;
   return device.launch_microseconds + (bytes / bus + work) / kNanosecondsOfMicrosecond;
 }
 

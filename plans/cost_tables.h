@@ -53,6 +53,8 @@ inline constexpr double kCoreFolds = 30;
 inline constexpr double kCoreStrided = 0.8;
 inline constexpr double kCoreStates = 0.1;
 inline constexpr double kCoreLanes = 16;
+/// To begin and end one row: 8 rows of 16 take some 110 ns, of which the elements are a third.
+inline constexpr double kCoreRowNanoseconds = 10;
 inline constexpr double kCoreCopyGigabytes = 50;
 inline constexpr double kCoreReadGigabytes = 34;
 

@@ -77,8 +77,8 @@ std::string device_text(const DeviceFacts& device) {
   if (device.kind == DeviceKind::cpu)
     return device.name + " · " + std::to_string(device.multiprocessors) +
            (device.multiprocessors == 1 ? " core of " : " cores of ") + std::to_string(device.lanes) + " lanes";
-  return device.name + " · sm_" + std::to_string(device.architecture) + " · " +
-         std::to_string(device.multiprocessors) + " multiprocessors";
+  return device.name + " · sm_" + std::to_string(device.architecture) + " · " + std::to_string(device.multiprocessors) +
+         " multiprocessors";
 }
 
 std::string tile_text(const Step& step) {
@@ -134,7 +134,8 @@ std::string chosen_text(const Choice& choice) {
   strategy += "   " + std::to_string(launches) + (launches == 1 ? " launch" : " launches") + " · " +
               text_of_bytes(choice.schedule.workspace_bytes) + " workspace · " + text_of_traffic(bytes);
   if (launches == 0) return strategy;
-  return strategy + " · ≈ " + text_of_time(choice.microseconds) + " (" + text_of_speed(bytes, choice.microseconds) + ")";
+  return strategy + " · ≈ " + text_of_time(choice.microseconds) + " (" + text_of_speed(bytes, choice.microseconds) +
+         ")";
 }
 
 // The cheapest first.
@@ -168,8 +169,7 @@ std::string kernel_name(const KernelKey& kernel) {
 std::string headline(const Request& request) {
   const bool permutes = request.kind == RequestKind::permute;
   const bool reduces = request.kind == RequestKind::reduce;
-  std::string text = permutes ? "permute"
-                              : std::string(reduces ? name(request.reduce.op) : name(request.softmax.kind));
+  std::string text = permutes ? "permute" : std::string(reduces ? name(request.reduce.op) : name(request.softmax.kind));
   text += " " + types(request.in.dtype, request.out.dtype) + " " + text_of_list(request.in.sizes, "[", "]") +
           strides_of(request.in, "strides") + " ";
   text += permutes  ? "order " + text_of_list({request.order.axes.begin(), request.order.axes.end()}, "{", "}")
@@ -186,7 +186,8 @@ std::string explain(const Request& request, const Problem& problem, const Choice
   text += labelled("canonical", canonical_text(problem));
   text += labelled(choice.forced ? "forced" : "chosen", chosen_text(choice));
   int number = 0;
-  for (const Step& step : choice.schedule.steps) text += "  " + std::to_string(++number) + "  " + step_text(step) + "\n";
+  for (const Step& step : choice.schedule.steps)
+    text += "  " + std::to_string(++number) + "  " + step_text(step) + "\n";
   for (const Candidate& candidate : choice.candidates)
     if (candidate.verdict.kind != Verdict::Kind::yes && candidate.name != choice.strategy)
       text += labelled("refused", std::string(candidate.name) + ": " + candidate.verdict.why);

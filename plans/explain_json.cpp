@@ -107,8 +107,7 @@ Json candidates_json(const Choice& choice) {
   static constexpr std::string_view kVerdicts[] = {"yes", "unwise", "no"};
   Json list = Json::array();
   for (const Candidate& candidate : choice.candidates) {
-    Json row = {{"strategy", candidate.name},
-                {"verdict", kVerdicts[static_cast<std::size_t>(candidate.verdict.kind)]}};
+    Json row = {{"strategy", candidate.name}, {"verdict", kVerdicts[static_cast<std::size_t>(candidate.verdict.kind)]}};
     if (candidate.verdict.kind == Verdict::Kind::yes)
       row["microseconds"] = candidate.microseconds;
     else

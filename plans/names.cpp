@@ -20,10 +20,13 @@ std::string_view name(Body value) {
 }
 
 std::string_view name(FoldKind value) {
-  static constexpr std::string_view kNames[] = {
-      "none", "sum",    "compensated_sum", "prod",  "mean", "compensated_mean", "max",  "min",      "var",
-      "std",  "any",    "all",             "count_nonzero", "argmax",           "argmin", "sumsq",  "l1",
-      "l2",   "linf",   "logsumexp",       "softmax"};
+  static constexpr std::string_view kNames[] = {"none",          "sum",       "compensated_sum",
+                                                "prod",          "mean",      "compensated_mean",
+                                                "max",           "min",       "var",
+                                                "std",           "any",       "all",
+                                                "count_nonzero", "argmax",    "argmin",
+                                                "sumsq",         "l1",        "l2",
+                                                "linf",          "logsumexp", "softmax"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(FoldKind::softmax) + 1);
   return pick(kNames, value);
 }

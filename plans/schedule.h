@@ -1,8 +1,8 @@
 // A schedule: steps in order and the workspace they share.
 #pragma once
-#include "plans/checked.h"
-
 #include <ndfold/step.h>
+
+#include "plans/checked.h"
 
 #include <vector>
 

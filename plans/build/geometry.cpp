@@ -62,7 +62,8 @@ void spread_elements(Step& step) {
   const Index block = step.launch.block * loads;
   auto& grid = step.launch.grid;
   if (step.kernel.body == Body::permute) grid = {1, ceil_divide(elements(step.kept), block), 1};
-  if (step.kernel.body == Body::elementwise) grid = {ceil_divide(elements(step.reduced), block), elements(step.kept), 1};
+  if (step.kernel.body == Body::elementwise)
+    grid = {ceil_divide(elements(step.reduced), block), elements(step.kept), 1};
 }
 
 void fit(Step& step, const DeviceFacts& device) {

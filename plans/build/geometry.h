@@ -1,8 +1,8 @@
 // How a step lies on a device: launch limits, resident blocks, and where a softmax's elements wait.
 #pragma once
-#include "plans/schedule.h"
-
 #include <ndfold/device.h>
+
+#include "plans/schedule.h"
 
 namespace ndfold {
 
@@ -21,8 +21,8 @@ Index tile_bytes(const Step& step);
 /// Rows that a block of the scope lanes folds at once: several a group of lanes when rows are shorter than its loads.
 Index rows_of_block(const Step& step);
 
-/// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share an
-/// output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.
+/// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share
+/// an output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.
 void fit_to_device(Schedule& schedule, const DeviceFacts& device);
 
 }  // namespace ndfold

@@ -1,5 +1,5 @@
-// rows_in_grid and columns_in_grid: a whole softmax in one cooperative launch. Groups of co-resident blocks each keep one
-// tile on the chip, publish their states, meet, and write; then the group takes its next tile.
+// rows_in_grid and columns_in_grid: a whole softmax in one cooperative launch. Groups of co-resident blocks each keep
+// one tile on the chip, publish their states, meet, and write; then the group takes its next tile.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr Index kSmallestTileBytes = 64 * 1024;  // below it a block keeps the tile alone, without a barrier
 constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
 constexpr Index kRunBytes = 128;
-constexpr Index kSlotTurns = 2;                  // a group's next tile may publish before all have read the last
+constexpr Index kSlotTurns = 2;  // a group's next tile may publish before all have read the last
 
 // Blocks of a multiprocessor hide each other's waits; a row's blocks all wait together, so fewer and larger will do.
 Index blocks_of_multiprocessor(Body body) { return body == Body::rows ? 2 : 3; }

@@ -1,5 +1,5 @@
-// rows_in_lanes: a few lanes of a warp fold a short row; a block takes many rows side by side, and the lanes of a row as
-// many rows at once as fill their loads.
+// rows_in_lanes: a few lanes of a warp fold a short row; a block takes many rows side by side, and the lanes of a row
+// as many rows at once as fill their loads.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"

@@ -34,7 +34,8 @@ Step Literal::gather(const Problem& problem, Buffer permuted) const {
 Step Literal::scatter(const Problem& problem, Buffer permuted) const {
   auto axes = concatenated(kept, reduced);
   const auto given = concatenated(problem.as_given.kept, problem.as_given.reduced);
-  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = {.size = axes[i].size, .in = axes[i].out, .out = given[i].out};
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    axes[i] = {.size = axes[i].size, .in = axes[i].out, .out = given[i].out};
   return permute_step(problem.output, std::move(axes), permuted, kOutput, moves);
 }
 

@@ -8,12 +8,13 @@ namespace ndfold {
 /// Rows when the contiguous axis is reduced and long enough for lanes, else columns.
 Body preferred_body(const Problem& problem);
 
-/// Whether anyone would want rows, or columns, of this problem; every refusal here is one of taste but "no axis is kept".
+/// Whether anyone would want rows, or columns, of this problem; every refusal here is one of taste but "no axis is
+/// kept".
 Verdict rows_are_apt(const Problem& problem);
 Verdict columns_are_apt(const Problem& problem);
 
-/// A CPU's few blocks and much to fold: depends on the problem alone, never on how many cores there are, so that results
-/// don't either.
+/// A CPU's few blocks and much to fold: depends on the problem alone, never on how many cores there are, so that
+/// results don't either.
 bool wants_split(const Problem& problem, const DeviceFacts& device);
 
 /// What a tuning table is asked about this problem.

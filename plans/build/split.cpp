@@ -11,13 +11,13 @@
 namespace ndfold {
 namespace {
 
-constexpr Index kEnoughBlocks = 32;                  // above it, whole outputs keep the cores of any CPU we know busy
-constexpr Index kWorthSharing = Index{1} << 18;      // elements
-constexpr Index kSmallestPart = Index{1} << 15;      // elements, for a core
-constexpr Index kSmallestGpuPartBytes = 16 * 1024;   // for a block
-constexpr Index kBlocksOfMultiprocessor = 2;         // fences of many more blocks slow the memory down
+constexpr Index kEnoughBlocks = 32;                 // above it, whole outputs keep the cores of any CPU we know busy
+constexpr Index kWorthSharing = Index{1} << 18;     // elements
+constexpr Index kSmallestPart = Index{1} << 15;     // elements, for a core
+constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
+constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
 constexpr Index kCounterBytes = 4;
-constexpr Index kLineBytes = 128;                    // parts of a row end where a line of memory does
+constexpr Index kLineBytes = 128;  // parts of a row end where a line of memory does
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
@@ -35,7 +35,7 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
   const Index tiles = std::max<Index>(1, whole.launch.grid[1]);
   const Index columns = columns_of(whole);
   if (is_cpu(device)) {
-    const Index shared_out = tiles >= kEnoughBlocks ? reduced : ceil_divide(reduced, kEnoughBlocks / tiles);
+    const Index shared_out = tiles >= kEnoughBlocks ? reduced : ceil_divide(reduced, kEnoughBlocks) * tiles;
     return std::max(shared_out, ceil_divide(kSmallestPart, columns));
   }
   const Index blocks = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
@@ -55,8 +55,8 @@ Index part_of(const Problem& problem, const DeviceFacts& device, const Step& who
 
 // The states of all parts of all outputs, then one counter a tile.
 Checked exchange_bytes(const Step& fold) {
-  const Checked states = Checked(elements(fold.kept)) * fold.parts *
-                         state_bytes(fold.kernel.fold, fold.kernel.accumulate);
+  const Checked states =
+      Checked(elements(fold.kept)) * fold.parts * state_bytes(fold.kernel.fold, fold.kernel.accumulate);
   return states + WorkspaceLayout::kAlignment + Checked(fold.launch.grid[1]) * kCounterBytes;
 }
 

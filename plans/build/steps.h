@@ -21,8 +21,8 @@ void leave_states(Step& step, Buffer out);
 /// Merges `parts` states an output and finishes as `like` would have, whose outputs they belong to.
 Step merge_step(const Step& like, Buffer states, Index parts);
 
-/// `last` as a multi-step schedule: blocks of at most `limit` elements (a power of two is best), one partial state each,
-/// folded again until one per output is left. Partials alternate between two places: they only shrink.
+/// `last` as a multi-step schedule: blocks of at most `limit` elements (a power of two is best), one partial state
+/// each, folded again until one per output is left. Partials alternate between two places: they only shrink.
 void add_fold_in_steps(Schedule& schedule, WorkspaceLayout& workspace, const Step& last, Index limit);
 
 /// Moves elements; `axes` hold both strides.

@@ -14,8 +14,8 @@ inline constexpr Index kAny = std::numeric_limits<Index>::max();
 /// What a row applies to; a field left out applies to everything.
 struct TuningMatch {
   std::string_view strategy;
-  Index reduced_up_to = kAny;    ///< elements folded into one output
-  Index bytes_up_to = kAny;      ///< the same in bytes: a whole row
+  Index reduced_up_to = kAny;  ///< elements folded into one output
+  Index bytes_up_to = kAny;    ///< the same in bytes: a whole row
   bool softmax_only = false;
 };
 
@@ -46,8 +46,7 @@ constexpr bool is_valid_for_gpu(const Tuning& use) {
   const bool vectors = bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
   return use.threads % kWarp == 0 && use.threads >= kWarp && use.threads <= kMostThreads && vectors &&
          use.lanes_per_row >= 1 && use.lanes_per_row <= kWarp && kWarp % use.lanes_per_row == 0 && use.unroll >= 1 &&
-         use.panel_bytes % bytes == 0 && use.cluster_blocks >= 1 &&
-         use.cluster_blocks <= kMostClusterBlocks;
+         use.panel_bytes % bytes == 0 && use.cluster_blocks >= 1 && use.cluster_blocks <= kMostClusterBlocks;
 }
 
 /// All rows are, and each says what it rests on.

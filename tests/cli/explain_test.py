@@ -46,7 +46,7 @@ class Explain(CliTest):
 
     def test_a_forced_strategy(self):
         text = self.explain("--op", "softmax", "--shape", "64,512", "--strategy", "softmax_chain", "--device", "h200")
-        self.assertRegex(text, r"chosen +softmax_chain")
+        self.assertRegex(text, r"forced +softmax_chain")
 
     def test_block_limit(self):
         few = self.explain("--op", "softmax", "--shape", "64,512", "--strategy", "softmax_chain", "--device", "h200",

@@ -1,5 +1,5 @@
-// The planner against hostile requests: sizes to 2^63, any strides, axes, types, devices and options. Whatever they say,
-// the answer is a sentence or a schedule within the limits of its device.
+// The planner against hostile requests: sizes to 2^63, any strides, axes, types, devices and options. Whatever they
+// say, the answer is a sentence or a schedule within the limits of its device.
 #include "plans/explain.h"
 #include "tests/plans/launch_limits.h"
 
@@ -52,8 +52,10 @@ ViewDesc any_view(Bytes& bytes) {
   for (int i = 0; i < rank; ++i) view.sizes.push_back(bytes.number());
   view.strides = row_major_strides(view.sizes);
   const int touched = bytes.below(4);  // mostly dense, or all would be refused
-  for (int i = 0; i < touched && rank > 0; ++i)
-    view.strides[static_cast<std::size_t>(bytes.below(rank))] = bytes.number();
+  for (int i = 0; i < touched && rank > 0; ++i) {
+    const auto axis = static_cast<std::size_t>(bytes.below(rank));
+    view.strides[axis] = bytes.number();
+  }
   if (bytes.below(32) == 0) view.strides.push_back(1);
   view.alignment_bytes = bytes.below(4) == 0 ? bytes.number() : 0;
   return view;

@@ -1,0 +1,173 @@
+// The strategy table: every row is chosen somewhere, refused somewhere with its reason, and can be forced by name.
+#include "tests/plans/launch_limits.h"
+#include "tests/plans/problems.h"
+
+#include <gtest/gtest.h>
+
+namespace ndfold::test {
+namespace {
+
+const DeviceFacts kHost = fixed_host();
+const DeviceFacts kH200 = DeviceFacts::h200();
+const DeviceFacts kA100 = DeviceFacts::a100();
+
+constexpr Index kMillion = Index{1} << 20;
+
+struct Chosen {
+  const char* strategy;
+  Request request;
+};
+
+std::vector<Chosen> chosen_rows() {
+  return {
+      {"nothing", sum_of({0, 4}, {0}, kHost)},
+      {"nothing", softmax_of({4, 0}, {1}, kH200)},
+      {"copy", sum_of({8, 8}, AxisSet::none(), kHost)},
+      {"copy", permute_of(dense(DType::f32, {4, 5}), {1, 0}, kA100)},
+      {"rows_in_lanes", softmax_of({kMillion, 64}, {1}, kH200)},
+      {"rows_in_lanes", sum_of({4 * kMillion, 64}, {1}, kA100)},
+      {"rows_in_block", softmax_of({16384, 4096}, {1}, kH200)},
+      {"rows_in_block", softmax_of({16384, 4096}, {1}, kHost)},
+      {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kH200)},
+      {"rows_in_grid", softmax_of({1, 16 * kMillion}, {1}, kH200)},
+      {"rows_in_grid", softmax_of({4096, 32768}, {1}, kA100)},
+      {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kA100)},
+      {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kHost)},
+      {"columns_in_cluster", softmax_of({32, 64, 64, 512}, {1, 2}, kH200)},
+      {"columns_in_grid", softmax_of({16384, 4096}, {0}, kH200)},
+      {"split", sum_of({256 * kMillion}, {0}, kH200)},
+      {"split", sum_of({256 * kMillion}, {0}, kHost)},
+  };
+}
+
+TEST(Strategies, EveryRowIsChosenWhereItBelongs) {
+  for (const Chosen& row : chosen_rows()) EXPECT_EQ(plan(row.request).strategy, row.strategy);
+}
+
+// The two that no one is meant to want: their place is to be forced, and to be there when nothing else can.
+TEST(Strategies, TheCoveringListIsComplete) {
+  for (const Strategy& row : strategies()) {
+    if (row.name == "permute_then_rows" || row.name == "softmax_chain") continue;
+    bool covered = false;
+    for (const Chosen& chosen : chosen_rows()) covered = covered || row.name == chosen.strategy;
+    EXPECT_TRUE(covered) << row.name;
+  }
+}
+
+struct Refused {
+  const char* strategy;
+  Request request;
+  Verdict::Kind kind;
+  const char* why;
+};
+
+TEST(Strategies, EveryRefusalSaysWhy) {
+  using Kind = Verdict::Kind;
+  DeviceFacts lonely = kH200;
+  lonely.cooperative = false;
+  const Refused rows[] = {
+      {"nothing", sum_of({4}, {0}, kHost), Kind::no, "there are elements to read"},
+      {"copy", softmax_of({4}, {0}, kHost), Kind::no, "a softmax is not a copy"},
+      {"copy", sum_of({4}, {0}, kHost), Kind::no, "elements are folded"},
+      {"rows_in_lanes", softmax_of({4, 64}, {1}, kHost), Kind::no, "a CPU's lanes share a row in rows_in_block"},
+      {"rows_in_lanes", softmax_of({4, 4096}, {1}, kH200), Kind::unwise,
+       "a row is longer than the registers of a warp"},
+      {"rows_in_block", softmax_of({64, 512, 4096}, {1}, kH200), Kind::unwise, "the contiguous axis is kept"},
+      {"rows_in_block", sum_of({256 * kMillion}, {0}, kHost), Kind::unwise, "its few blocks would leave cores idle"},
+      {"rows_in_block", sum_of({4096, 4}, {1}, kHost), Kind::unwise, "rows are shorter than a step of lanes"},
+      {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kHost), Kind::no, "a CPU has no clusters"},
+      {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kA100), Kind::no, "sm_80 has no clusters"},
+      {"rows_in_cluster", softmax_of({4096, 64}, {1}, kH200), Kind::unwise, "a block is enough for so few elements"},
+      {"rows_in_cluster", softmax_of({1, 16 * kMillion}, {1}, kH200), Kind::unwise,
+       "its elements do not fit the shared memory of a cluster"},
+      {"rows_in_grid", softmax_of({1, kMillion}, {1}, kHost), Kind::no,
+       "a CPU has no cooperative launch: split shares rows there"},
+      {"rows_in_grid", softmax_of({1, kMillion}, {1}, lonely), Kind::no, "NVIDIA H200 has no cooperative launch"},
+      {"rows_in_grid", sum_of({1, kMillion}, {1}, kH200), Kind::no,
+       "a reduction needs no barrier: split folds in one launch"},
+      {"rows_in_grid", softmax_of({8, 16}, {1}, kH200), Kind::unwise, "a block is enough for so few elements"},
+      {"columns_in_block", softmax_of({4, 64}, {1}, kA100), Kind::unwise, "the contiguous axis is reduced"},
+      {"columns_in_block", sum_of({64}, {0}, kHost), Kind::no, "no axis is kept"},
+      {"columns_in_cluster", softmax_of({64, 512, 4096}, {1}, kA100), Kind::no, "sm_80 has no clusters"},
+      {"columns_in_grid", softmax_of({64, 512, 4096}, {1}, kHost), Kind::no,
+       "a CPU has no cooperative launch: split shares rows there"},
+      {"split", softmax_of({64, 4096}, {1}, kHost), Kind::unwise, "whole outputs keep every core busy"},
+      {"split", sum_of({kMillion, 64}, {1}, kH200), Kind::unwise, "whole outputs keep every multiprocessor busy"},
+      {"split", softmax_of({64, 1}, {1}, kH200), Kind::no, "nothing is folded"},
+      {"permute_then_rows", permute_of(dense(DType::f32, {4, 5}), {1, 0}, kHost), Kind::no, "a permute folds nothing"},
+      {"permute_then_rows", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
+      {"permute_then_rows", softmax_of({64, 512, 7}, {1}, kHost), Kind::unwise, "a CPU reads any strides in place"},
+      {"columns_in_grid", softmax_of({1000, 2000, 3}, {1}, kA100), Kind::unwise,
+       "a block is enough for so few elements"},
+      {"softmax_chain", sum_of({4}, {0}, kHost), Kind::no, "this is not a softmax"},
+  };
+  for (const Refused& row : rows) {
+    const Verdict verdict = candidate(plan(row.request), row.strategy).verdict;
+    EXPECT_EQ(verdict.kind, row.kind) << row.strategy << ": " << row.why;
+    EXPECT_EQ(verdict.why, row.why) << row.strategy;
+  }
+  for (const Strategy& strategy : strategies()) {
+    bool covered = false;
+    for (const Refused& row : rows) covered = covered || strategy.name == row.strategy;
+    EXPECT_TRUE(covered) << strategy.name;
+  }
+}
+
+TEST(Strategies, EveryPossibleRowCanBeForced) {
+  for (const DeviceFacts& device : {kHost, kH200, kA100})
+    for (const Request& request : {softmax_of({3, 5, 7}, {1}, device), softmax_of({2, 4096}, {1}, device),
+                                   sum_of({30, 500}, {0}, device), sum_of({9}, AxisSet::none(), device)}) {
+      const Choice free = plan(request);
+      for (const Candidate& row : free.candidates) {
+        const Request named = forced(request, std::string(row.name));
+        if (!row.verdict.possible()) {
+          EXPECT_EQ(refusal(named).message(),
+                    "strategy " + std::string(row.name) + " cannot do this on " + device.name + ": " + row.verdict.why);
+          continue;
+        }
+        const Choice choice = plan(named);
+        EXPECT_TRUE(choice.forced);
+        EXPECT_EQ(choice.strategy, row.name);
+        EXPECT_EQ(broken_limit(choice.schedule, device), "") << row.name;
+      }
+    }
+}
+
+TEST(Strategies, AnUnknownNameIsAnsweredWithTheTable) {
+  const std::string message = refusal(forced(sum_of({4}, {0}), "fastest")).message();
+  EXPECT_EQ(message.rfind("strategy fastest is not in the table; it has nothing, copy, rows_in_lanes", 0), 0u)
+      << message;
+  for (const Strategy& row : strategies()) EXPECT_NE(message.find(row.name), std::string::npos);
+}
+
+TEST(Strategies, WithoutCooperativeLaunchASoftmaxStillHasAPlan) {
+  DeviceFacts lonely = kA100;
+  lonely.cooperative = false;
+  const Choice choice = plan(softmax_of({1, 16 * kMillion}, {1}, lonely));
+  EXPECT_EQ(choice.strategy, "split");
+  for (const Step& step : choice.schedule.steps) EXPECT_FALSE(step.launch.cooperative);
+}
+
+// Results must not depend on how many cores there are, so neither may the choice, nor a schedule's numbers.
+TEST(Strategies, TheHostsChoiceIgnoresItsCoresAndSpeed) {
+  const DeviceFacts usual = fixed_host();
+  for (Index rows = 1; rows <= kMillion; rows *= 32)
+    for (Index columns = 1; columns <= kMillion; columns *= 32)
+      for (int axis : {0, 1}) {
+        const Choice expected = plan(softmax_of({rows, columns}, {axis}, usual));
+        for (int cores : {1, 2, 64, 512}) {
+          DeviceFacts other = usual;
+          other.multiprocessors = cores;
+          other.lanes = 4;
+          other.cache_bytes = 1 << 18;
+          other.read_gigabytes_per_second = other.copy_gigabytes_per_second = 3.0 * cores;
+          other.launch_microseconds = 0.1 * cores;
+          const Choice choice = plan(softmax_of({rows, columns}, {axis}, other));
+          EXPECT_EQ(choice.strategy, expected.strategy);
+          EXPECT_EQ(choice.schedule, expected.schedule);
+        }
+      }
+}
+
+}  // namespace
+}  // namespace ndfold::test
