@@ -4,6 +4,8 @@
 #include "kernels/cpu/leaf.h"
 #include "kernels/cpu/states.h"
 
+#include <algorithm>
+
 namespace ndfold::cpu {
 
 /// The lanes of columns [at, at + kLanes<V>) of a row; beyond `columns` they are 0.
@@ -50,6 +52,38 @@ struct PivotScratch {
   V *totals, *pivots, *sums;
 };
 
+/// Some columns of rows.
+template <class Rows>
+struct RowsFrom {
+  const Rows& rows;
+  Index first;
+  auto row(int r) const { return rows.row(r) + first; }
+};
+
+/// max and min quickly, and again exactly where that was not certain: a few columns at a time, which stay in L1.
+template <class LaneFold, class Rows>
+void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Index columns,
+                          typename LaneFold::Value* states) {
+  using Quick = typename QuickOf<LaneFold>::type;
+  constexpr Index kWidth = kLanes<typename LaneFold::Value>, kGroups = 64;
+  const Index whole = columns / kWidth;
+  const auto exact = [&](Index group, Index width) {
+    fold_columns_once([&](Index) { return fold; }, RowsFrom<Rows>{rows, group * kWidth}, count, width, states + group);
+  };
+  for (Index group = 0; group < whole; group += kGroups) {
+    const Index groups = std::min(kGroups, whole - group);
+    typename Quick::State some[kGroups];
+    fold_columns_once([](Index) { return Quick(); }, RowsFrom<Rows>{rows, group * kWidth}, count, groups * kWidth, some);
+    bool certain = true;
+    for (Index g = 0; g < groups; ++g) {
+      certain = certain && Quick::is_certain(some[g]);
+      states[group + g] = some[g].best;
+    }
+    if (!certain) exact(group, groups * kWidth);
+  }
+  if (whole * kWidth < columns) exact(whole, columns - whole * kWidth);
+}
+
 /// The same for any fold: two looks when it has a pivot.
 template <class LaneFold, class Rows>
 void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index columns,
@@ -62,6 +96,9 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
     fold_columns_once([&](Index g) { return fold.around(scratch.pivots[g], count); }, rows, count, columns, scratch.sums);
     for (Index g = 0; g < groups; ++g)
       states[g] = fold.join(scratch.totals[g], scratch.pivots[g], scratch.sums[g], count);
+  } else if constexpr (HasQuick<LaneFold>) {
+    (void)scratch;
+    fold_columns_quickly(fold, rows, count, columns, states);
   } else {
     (void)scratch;
     fold_columns_once([&](Index) { return fold; }, rows, count, columns, states);

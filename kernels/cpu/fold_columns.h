@@ -92,7 +92,7 @@ void arg_panel(const Arguments& step, const FoldParameters& parameters, const Co
     for (Index c = 0; c < columns; ++c) best[c] = fold.identity();
     Rows rows(step, block, first, columns);
     while (const int count = rows.next()) {
-      fold_columns_once([](Index) { return Values(); }, rows, count, columns, extrema);
+      fold_column_leaf(Values(), rows, count, columns, extrema, PivotScratch<V>{});
       const A* values = reinterpret_cast<const A*>(extrema);
       const Index lowest = rows.lowest_index(count);
       for (Index c = 0; c < columns; ++c) {

@@ -6,13 +6,18 @@
 
 namespace ndfold::cpu {
 
+/// Elements of a leaf: few where rounding adds up, many where order does not matter.
+template <template <class> class F, class A>
+inline constexpr Index kLeafElements =
+    std::is_integral_v<A> || HasQuick<F<LanesOf<A>>> || requires { typename F<A>::Values; } ? 8 * kChunk : kChunk;
+
 /// The state of reduced elements [begin, end) of the output at `base`.
 template <template <class> class F, class A, Loading kLoading>
 typename F<A>::State fold_row(const Arguments& step, const FoldParameters& parameters, const std::byte* base, Index begin,
                               Index end) {
   const auto numbers = make_fold<F<A>>(parameters);
   if (begin == end) return numbers.identity();
-  RowWalk<A, kLoading> walk(step, base, begin, end);
+  RowWalk<A, kLoading> walk(step, base, begin, end, kLeafElements<F, A>);
   Leaf<A> leaf;
   if constexpr (requires { typename F<A>::Values; }) {
     auto best = numbers.identity();

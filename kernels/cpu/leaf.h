@@ -36,10 +36,9 @@ struct ValueOf<double> {
 template <class A>
 using LanesOf = typename ValueOf<A>::type;
 
-/// Folds a whole leaf; `fold` works on lanes, `numbers` is the same fold on single numbers.
-template <class NumberFold, class LaneFold, class A>
-[[gnu::flatten]] typename NumberFold::State fold_leaf_once(const NumberFold& numbers, const LaneFold& fold,
-                                                          const Leaf<A>& leaf) {
+/// A leaf as lanes of states.
+template <class LaneFold, class A>
+[[gnu::flatten]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<A>& leaf) {
   using V = typename LaneFold::Value;
   constexpr int kWidth = kLanes<V>;
   constexpr int kAccumulators = kWidth > 1 ? 8 : 1;
@@ -66,7 +65,18 @@ template <class NumberFold, class LaneFold, class A>
   }
   for (int half = kAccumulators / 2; half > 0; half /= 2)
     for (int k = 0; k < half; ++k) sums[k] = fold.combine(sums[k], sums[k + half]);
-  return fold_lanes(numbers, fold, sums[0]);
+  return sums[0];
+}
+
+/// A leaf in one look; `lanes` and `numbers` are the same fold.
+template <class NumberFold, class LaneFold, class A>
+typename NumberFold::State fold_leaf_once(const NumberFold& numbers, const LaneFold& lanes, const Leaf<A>& leaf) {
+  if constexpr (HasQuick<LaneFold>) {
+    using Quick = typename QuickOf<LaneFold>::type;
+    const auto quick = leaf_lanes(Quick(), leaf);
+    if (Quick::is_certain(quick)) return fold_lanes(numbers, lanes, quick.best);
+  }
+  return fold_lanes(numbers, lanes, leaf_lanes(lanes, leaf));
 }
 
 /// Folds a leaf, in two looks when the fold has a pivot.
@@ -83,6 +93,28 @@ auto fold_leaf(const F<A>& numbers, const F<LanesOf<A>>& lanes, const Leaf<A>& l
   }
 }
 
+/// The first i < n with x[i] the same as `value`: it is there.
+template <class F, class A>
+Index find_same(const A* x, Index n, A value) {
+  using V = LanesOf<A>;
+  Index i = 0;
+  if constexpr (IsLanes<V>) {
+    constexpr int kAtOnce = 4;
+    const V wanted = splat<V>(value), zero = splat<V>(0), ones = {equal(zero, zero).value};
+    for (; i + kAtOnce * kLanes<V> <= n; i += kAtOnce * kLanes<V>) {
+      Mask<A> found{zero.value};
+      for (int k = 0; k < kAtOnce; ++k) {
+        const V here = load<V>(x + i + k * kLanes<V>);
+        const V same = value == value ? V{equal(here, wanted).value} : select(equal(here, here), zero, ones);
+        found = either(found, Mask<A>{same.value});
+      }
+      if (packet::predux_any(found.value)) break;
+    }
+  }
+  while (!F::same(x[i], value)) ++i;
+  return i;
+}
+
 /// argmax and argmin: each segment's extremum first; where it matters, the lowest index at which it stands.
 template <template <class> class F, class A>
 typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<A>& leaf, typename F<A>::State best) {
@@ -96,8 +128,11 @@ typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<A>& leaf, typename F<
     const Index lowest = segment.weight < 0 ? last : segment.index;
     if (F<A>::same(value, best.value) && lowest >= best.index) continue;
     if (fold.combine(best, {value, lowest}).index != lowest) continue;
-    Index at = segment.weight < 0 ? segment.length - 1 : 0;
-    while (!F<A>::same(segment.start[at], value)) at += segment.weight < 0 ? -1 : 1;
+    Index at = segment.length - 1;
+    if (segment.weight < 0)
+      while (!F<A>::same(segment.start[at], value)) --at;
+    else
+      at = find_same<F<A>>(segment.start, segment.length, value);
     best = fold.combine(best, {value, segment.index + at * segment.weight});
   }
   return best;

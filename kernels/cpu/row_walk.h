@@ -14,22 +14,26 @@ enum class Loading : std::uint8_t { values, truth };
 
 template <class A, Loading kLoading>
 class RowWalk {
+  static constexpr int kPrefetchedLines = 8;
+
  public:
-  /// Elements [begin, end) of the reduced axes, row-major, of the output whose first element is at `base`.
-  RowWalk(const Arguments& step, const std::byte* base, Index begin, Index end)
+  /// Elements [begin, end) of the reduced axes, row-major, of the output whose first element is at `base`. Leaves that are
+  /// folded where they lie have at most `limit` elements.
+  RowWalk(const Arguments& step, const std::byte* base, Index begin, Index end, Index limit = kChunk)
       : base_(base),
         type_(step.input),
         run_(inner(step.reduced)),
         left_(end - begin),
         position_(begin % run_.size),
         outer_(outer(step.reduced), begin / run_.size),
-        direct_(run_.in == 1 && type_ == kTypeOf<A> && kLoading == Loading::values) {}
+        direct_(run_.in == 1 && type_ == kTypeOf<A> && kLoading == Loading::values),
+        limit_(direct_ ? limit : kChunk) {}
 
   bool next(Leaf<A>& leaf) {
     leaf.count = 0;
     leaf.elements = 0;
-    while (left_ > 0 && leaf.elements < kChunk && leaf.count < Leaf<A>::kSegments) {
-      const Index n = std::min({run_.size - position_, left_, kChunk - leaf.elements});
+    while (left_ > 0 && leaf.elements < limit_ && leaf.count < Leaf<A>::kSegments) {
+      const Index n = std::min({run_.size - position_, left_, limit_ - leaf.elements});
       const std::byte* from = advance(base_, type_, outer_.in() + position_ * run_.in);
       leaf.segments[leaf.count++] = {.start = direct_ ? reinterpret_cast<const A*>(from) : staged(from, n, leaf.elements),
                                      .length = n,
@@ -37,12 +41,19 @@ class RowWalk {
                                      .weight = run_.out};
       leaf.elements += n;
       left_ -= n;
-      if ((position_ += n) == run_.size) position_ = 0, outer_.next();
+      if ((position_ += n) == run_.size) position_ = 0, outer_.next(), prefetch();
     }
     return leaf.elements > 0;
   }
 
  private:
+  // The next run starts on another page: ask for its first lines while this leaf is folded.
+  void prefetch() const {
+    if (left_ == 0) return;
+    const std::byte* next = advance(base_, type_, outer_.in());
+    for (int line = 0; line < kPrefetchedLines; ++line) __builtin_prefetch(next + line * 64);
+  }
+
   const A* staged(const std::byte* from, Index n, Index at) {
     if constexpr (kLoading == Loading::truth)
       load_truth(type_, from, run_.in, n, buffer_ + at);
@@ -57,6 +68,7 @@ class RowWalk {
   Index left_, position_;
   Odometer outer_;
   bool direct_;
+  Index limit_;
   alignas(64) A buffer_[kChunk];
 };
 

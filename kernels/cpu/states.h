@@ -1,6 +1,7 @@
 // Lanes of states: how SIMD lanes of a fold's state become one state. Derived from the state's fields, once for all folds.
 #pragma once
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/quick_extremum.h"
 #include "kernels/folds/arg_extremum.h"
 #include "kernels/folds/compensated_sum.h"
 #include "kernels/folds/moments.h"
@@ -22,6 +23,11 @@ template <class F, class... V>
 auto each_field(F&& f, MaxAndSum<V>... s) {
   using R = decltype(f(s.max...));
   return MaxAndSum<R>{f(s.max...), f(s.sum...)};
+}
+template <class F, class... V>
+auto each_field(F&& f, BestAndOrder<V>... s) {
+  using R = decltype(f(s.best...));
+  return BestAndOrder<R>{f(s.best...), f(s.ordered...)};
 }
 template <class F, class... V>
 auto each_field(F&& f, Moments<V>... s) {

@@ -12,7 +12,8 @@ const DeviceFacts kH200 = DeviceFacts::h200();
 
 Step columns_step(Index reduced, Index kept) {
   Step step;
-  step.kernel = {.body = Body::columns, .fold = FoldKind::softmax, .sink = SinkKind::softmax};
+  step.kernel.body = Body::columns;
+  step.kernel.sink = SinkKind::softmax;
   step.kernel.tuning = {.threads = 256, .unroll = 4, .panel_bytes = 128};
   step.kept = {{.size = kept, .in = 1, .out = 1}};
   step.reduced = {{.size = reduced, .in = kept, .out = kept}};
@@ -48,7 +49,8 @@ TEST(Geometry, PlainReductionsNeverWait) {
 
 TEST(Geometry, RegistersHoldWhatTheirLanesLoad) {
   Step step;
-  step.kernel = {.body = Body::rows, .sink = SinkKind::softmax, .scope = Scope::lanes};
+  step.kernel.sink = SinkKind::softmax;
+  step.kernel.scope = Scope::lanes;
   step.kernel.tuning = {.threads = 256, .lanes_per_row = 8, .vector_bytes = 16, .unroll = 4};
   step.part = 64;
   EXPECT_EQ(rows_of_block(step), 64) << "32 groups of lanes, two rows of 256 bytes each";

@@ -2,12 +2,17 @@
 #pragma once
 #include "tests/plans/problems.h"
 
+#include <ostream>
+
 namespace ndfold::test {
 
 struct GoldenProblem {
   std::string name;
   Request request;  // its device is set later
 };
+
+/// What GoogleTest calls it.
+inline void PrintTo(const GoldenProblem& problem, std::ostream* stream) { *stream << problem.name; }
 
 inline ViewDesc with_strides(ViewDesc view, Dims strides) {
   view.strides = std::move(strides);

@@ -18,6 +18,13 @@ struct Chosen {
   Request request;
 };
 
+// Elements 32 bytes apart, rows too long for the chip: to read them once and copy is cheaper than to read them twice.
+Request scattered_rows() {
+  ViewDesc view = dense(DType::f32, {64, 16 * kMillion});
+  view.strides = {128 * kMillion, 8};
+  return softmax_of(view, {1}, kH200);
+}
+
 std::vector<Chosen> chosen_rows() {
   return {
       {"nothing", sum_of({0, 4}, {0}, kHost)},
@@ -35,6 +42,7 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kHost)},
       {"columns_in_cluster", softmax_of({32, 64, 64, 512}, {1, 2}, kH200)},
       {"columns_in_grid", softmax_of({16384, 4096}, {0}, kH200)},
+      {"permute_then_rows", scattered_rows()},
       {"split", sum_of({256 * kMillion}, {0}, kH200)},
       {"split", sum_of({256 * kMillion}, {0}, kHost)},
   };
@@ -44,10 +52,10 @@ TEST(Strategies, EveryRowIsChosenWhereItBelongs) {
   for (const Chosen& row : chosen_rows()) EXPECT_EQ(plan(row.request).strategy, row.strategy);
 }
 
-// The two that no one is meant to want: their place is to be forced, and to be there when nothing else can.
+// No one is meant to want the literal chain: its place is to be forced, and to be there when nothing else can.
 TEST(Strategies, TheCoveringListIsComplete) {
   for (const Strategy& row : strategies()) {
-    if (row.name == "permute_then_rows" || row.name == "softmax_chain") continue;
+    if (row.name == "softmax_chain") continue;
     bool covered = false;
     for (const Chosen& chosen : chosen_rows()) covered = covered || row.name == chosen.strategy;
     EXPECT_TRUE(covered) << row.name;

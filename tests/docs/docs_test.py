@@ -1,0 +1,112 @@
+"""The documents are true: their commands print what they say, their C++ compiles and runs, their table is the
+library's, and their links lead somewhere. Skipped (77) without NumPy and SciPy, whose photograph the commands use.
+Usage: docs_test.py SOURCE_FOLDER COMPILER LIBRARY NDFOLD OP_TABLE [--bless]   (--bless rewrites what they print)
+"""
+import bz2
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+    import scipy
+except ImportError:
+    sys.exit(77)
+
+BLOCK = re.compile(r"^```(cpp|console|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(<!-- table: tests/docs/op_table\.cpp -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
+
+
+def output(command, folder):
+    """What a command prints, errors after the rest."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return done.stdout + done.stderr
+
+
+def write_photograph(folder):
+    """photo.npy as ./demo makes it: a raccoon in Mississippi, public domain, out of Debian's python3-scipy."""
+    stored = pathlib.Path(scipy.__file__).parent / "misc" / "face.dat"
+    numpy.save(folder / "photo.npy",
+               numpy.frombuffer(bz2.decompress(stored.read_bytes()), "u1").reshape(768, 1024, 3).astype("f4"))
+
+
+class Documents:
+    def __init__(self, top, compiler, library, ndfold, folder):
+        self.top, self.compiler, self.library, self.ndfold = top, compiler, library, ndfold
+        self.folder, self.last = folder, None
+
+    def console(self, text):
+        """Every "$ ndfold …" again, each with what it prints now."""
+        lines = []
+        for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE):
+            words = shlex.split(command)
+            assert words[0] == "ndfold", f"only ndfold is run here, not {words[0]}"
+            lines += [f"$ {command}\n", output([self.ndfold, *words[1:]], self.folder)]
+        return "".join(lines)
+
+    def program(self, text):
+        """Compiles and runs a whole program; the next text block is what it prints."""
+        source, binary = self.folder / "block.cpp", self.folder / "block"
+        source.write_text(text, encoding="utf-8")
+        built = output([self.compiler, "-std=c++20", "-Wall", "-Wextra", f"-I{self.top}/include", source, self.library,
+                        "-pthread", "-o", binary], self.folder)
+        self.last = built or output([binary], self.folder)
+
+    def block(self, match):
+        language, text = match.groups()
+        if language == "console":
+            text = self.console(text)
+        elif language == "cpp" and "int main" in text:
+            self.program(text)
+        elif language == "text" and self.last is not None:
+            text, self.last = self.last, None
+        return f"```{language}\n{text}```"
+
+    def now(self, text, table):
+        text = TABLE.sub(lambda match: match.group(1) + table + match.group(3), text)
+        return BLOCK.sub(self.block, text)
+
+
+def dead_links(path, text):
+    for target, _ in LINK.findall(text):
+        if "://" not in target and not (path.parent / target).exists():
+            yield f"{path.name} links to {target}, which is not there"
+
+
+def first_difference(before, after):
+    """Where two texts part: the line, and both versions of it."""
+    old, new = before.splitlines(), after.splitlines()
+    for i, (a, b) in enumerate(zip(old + [""], new + [""])):
+        if a != b:
+            return f"line {i + 1}\n  says   {a}\n  is     {b}"
+    return f"line {min(len(old), len(new)) + 1}: the rest"
+
+
+def main():
+    bless = sys.argv[-1] == "--bless"
+    top, compiler, library, ndfold, op_table = sys.argv[1:6]
+    top = pathlib.Path(top)
+    table, found, blocks = output([op_table], top), [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        write_photograph(pathlib.Path(folder))
+        documents = Documents(top, compiler, library, ndfold, pathlib.Path(folder))
+        for path in [top / "README.md", top / "CONTRIBUTING.md", *sorted((top / "docs").rglob("*.md"))]:
+            text = path.read_text(encoding="utf-8")
+            blocks += len(BLOCK.findall(text))
+            found += dead_links(path, text)
+            now = documents.now(text, table)
+            if now != text and bless:
+                path.write_text(now, encoding="utf-8")
+            elif now != text:
+                found.append(f"{path.relative_to(top)} {first_difference(text, now)}")
+    assert TABLE.search((top / "README.md").read_text(encoding="utf-8")), "README.md has lost its table"
+    print(*found, f"{blocks} blocks, {len(found)} untrue", sep="\n")
+    return 1 if found or blocks == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
