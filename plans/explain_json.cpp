@@ -93,6 +93,7 @@ Json step_json(const Step& step) {
           {"in", buffer_json(step.in)},
           {"out", buffer_json(step.out)},
           {"values", buffer_json(step.values)},
+          {"exchange", buffer_json(step.exchange)},
           {"grid", step.launch.grid},
           {"block", step.launch.block},
           {"cluster", step.launch.cluster},

@@ -98,7 +98,7 @@ Result<Problem> reduce_problem(const Request& request) {
     if (axes[i].reduced) {
       if (spec.keep_axes) --out_axis;
       axes[i].axis.out = indexed ? weight : 0;
-      weight *= axes[i].axis.size;
+      if (*count > 0) weight *= axes[i].axis.size;  // of no elements there is no index, and this may not fit
     } else {
       axes[i].axis.out = request.out.strides[--out_axis];
     }

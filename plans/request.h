@@ -18,6 +18,16 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
+inline Request request_of(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec, const PlanOptions& options) {
+  return {.kind = RequestKind::reduce, .in = in, .out = out, .reduce = spec, .options = options};
+}
+inline Request request_of(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec, const PlanOptions& options) {
+  return {.kind = RequestKind::softmax, .in = in, .out = out, .softmax = spec, .options = options};
+}
+inline Request request_of(const ViewDesc& in, const ViewDesc& out, const Order& order, const PlanOptions& options) {
+  return {.kind = RequestKind::permute, .in = in, .out = out, .order = order, .options = options};
+}
+
 std::size_t hash(const Request&);
 
 /// The axes of `set` as one flag for each axis of a tensor of this rank; refuses what is out of range or named twice.

@@ -50,7 +50,9 @@ std::string text_of(const std::vector<Index>& sizes) {
   return text + "]";
 }
 
+// A size of 0 is looked for first: beside it the others may be anything.
 Index element_count(const ViewDesc& view) {
+  if (std::find(view.sizes.begin(), view.sizes.end(), 0) != view.sizes.end()) return 0;
   Index product = 1;
   for (Index size : view.sizes) product *= size;
   return product;

@@ -30,7 +30,8 @@ struct Stream {
 struct PlanState;  // lib/api
 
 /// An immutable description of work: problem, schedule, and why each strategy was or was not taken. Cheap to copy, may be
-/// shared and run by many threads at once; holds no pointers to data.
+/// shared and run by many threads at once; holds no pointers to data. Nothing here throws, but that a text or a table which
+/// does not fit in memory throws std::bad_alloc.
 class ReducePlan {
  public:
   /// A reduction of `in` over spec.axes into `out`, whose shape is in's without the reduced axes (or with size 1 there,
@@ -62,7 +63,7 @@ class ReducePlan {
 
   /// Runs the plan. Allocates nothing; on a CPU it returns when the work is done.
   /// `in` and `out` point to element (0, …, 0); either may be null when it has no elements. They may be equal for a softmax whose
-  /// views are equal; any other overlap is refused. On an error nothing is written.
+  /// views are equal; any other overlap, the workspace's included, is refused. On an error nothing is written.
   /// Blocking: yes on a CPU. Reentrant and thread-safe: yes, with distinct workspaces.
   Status run(const void* in, void* out, Workspace workspace = {}, Stream stream = {}) const;
 

@@ -71,7 +71,7 @@ struct Tuning {
   int threads = 1;         ///< of a block
   int lanes_per_row = 1;   ///< rows: lanes that share a row
   int vector_bytes = 16;   ///< of one load
-  int unroll = 1;          ///< independent loads in flight a lane
+  int unroll = 1;          ///< independent loads in flight a lane; rows that lanes take at a time, when they share none
   int panel_bytes = 0;     ///< columns: contiguous bytes of kept axis that a block takes
   int cluster_blocks = 1;  ///< blocks of a cluster
   friend bool operator==(const Tuning&, const Tuning&) = default;
@@ -131,6 +131,7 @@ struct Step {
   double alpha = 1;      ///< on elements as they are written
   Buffer in, out;
   Buffer values;         ///< elementwise: one value or state an output, row-major over `kept`
+  Buffer exchange;       ///< Scope::grid: where blocks that share an output leave their states, then one counter a tile
   Launch launch;
   double bytes_read = 0;     ///< fewest possible
   double bytes_written = 0;

@@ -19,7 +19,7 @@ V load_columns(const ScalarOf<V>* row, Index at, Index columns) {
 
 /// states[g] = fold of the rows in column group g. `fold_of(g)` may differ from group to group (a pivot).
 template <class FoldOf, class Rows, class State>
-[[gnu::flatten]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count, Index columns,
+[[gnu::flatten, gnu::noinline]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count, Index columns,
                                         State* __restrict states) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
   constexpr Index kWidth = kLanes<V>;

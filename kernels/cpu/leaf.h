@@ -36,9 +36,9 @@ struct ValueOf<double> {
 template <class A>
 using LanesOf = typename ValueOf<A>::type;
 
-/// A leaf as lanes of states.
+/// A leaf as lanes of states. A function of its own: inlined into a caller, its accumulators lose their registers.
 template <class LaneFold, class A>
-[[gnu::flatten]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<A>& leaf) {
+[[gnu::flatten, gnu::noinline]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<A>& leaf) {
   using V = typename LaneFold::Value;
   constexpr int kWidth = kLanes<V>;
   constexpr int kAccumulators = kWidth > 1 ? 8 : 1;
@@ -95,19 +95,15 @@ auto fold_leaf(const F<A>& numbers, const F<LanesOf<A>>& lanes, const Leaf<A>& l
 
 /// The first i < n with x[i] the same as `value`: it is there.
 template <class F, class A>
-Index find_same(const A* x, Index n, A value) {
+[[gnu::flatten]] Index find_same(const A* x, Index n, A value) {
   using V = LanesOf<A>;
+  constexpr int kAtOnce = 8;
   Index i = 0;
   if constexpr (IsLanes<V>) {
-    constexpr int kAtOnce = 4;
-    const V wanted = splat<V>(value), zero = splat<V>(0), ones = {equal(zero, zero).value};
-    for (; i + kAtOnce * kLanes<V> <= n; i += kAtOnce * kLanes<V>) {
-      Mask<A> found{zero.value};
-      for (int k = 0; k < kAtOnce; ++k) {
-        const V here = load<V>(x + i + k * kLanes<V>);
-        const V same = value == value ? V{equal(here, wanted).value} : select(equal(here, here), zero, ones);
-        found = either(found, Mask<A>{same.value});
-      }
+    const V wanted = splat<V>(value);
+    for (; value == value && i + kAtOnce * kLanes<V> <= n; i += kAtOnce * kLanes<V>) {
+      auto found = equal(load<V>(x + i), wanted);
+      for (int k = 1; k < kAtOnce; ++k) found = either(found, equal(load<V>(x + i + k * kLanes<V>), wanted));
       if (packet::predux_any(found.value)) break;
     }
   }

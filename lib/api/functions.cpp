@@ -1,4 +1,5 @@
 // The free functions: plan through the process's cache, find a workspace, run.
+#include "lib/api/no_exceptions.h"
 #include "lib/api/plan_state.h"
 #include "plans/validate.h"
 
@@ -32,9 +33,15 @@ Status run(const Result<ReducePlan>& plan, const ConstTensorView& in, const Tens
   return plan->run(in.data, out.data, {.data = memory.get(), .bytes = bytes}, stream);
 }
 
-}  // namespace
+template <class Plan>
+Status plan_and_run(const ConstTensorView& in, const TensorView& out, const Stream& stream, const Plan& plan) {
+  return or_out_of_memory([&] {
+    const Status status = check_devices(in, out);
+    return status.ok() ? run(plan(), in, out, stream) : status;
+  });
+}
 
-Result<ViewDesc> output_desc(const ViewDesc& in, const ReduceSpec& spec) {
+Result<ViewDesc> checked_output(const ViewDesc& in, const ReduceSpec& spec) {
   if (Status status = check_view(in, "in"); !status.ok()) return status;
   if (!is_known(spec.op)) return Status(Code::invalid_argument, "op is not one of the known reductions");
   const auto flags = axis_flags(spec.axes, in.rank());
@@ -51,19 +58,22 @@ Result<ViewDesc> output_desc(const ViewDesc& in, const ReduceSpec& spec) {
   return dense(type, std::move(sizes));
 }
 
+}  // namespace
+
+Result<ViewDesc> output_desc(const ViewDesc& in, const ReduceSpec& spec) {
+  return or_out_of_memory([&] { return checked_output(in, spec); });
+}
+
 Status reduce(const ConstTensorView& in, const TensorView& out, const ReduceSpec& spec, Stream stream) {
-  if (Status status = check_devices(in, out); !status.ok()) return status;
-  return run(process_plan_cache().reduce(in.desc, out.desc, spec), in, out, stream);
+  return plan_and_run(in, out, stream, [&] { return process_plan_cache().reduce(in.desc, out.desc, spec); });
 }
 
 Status softmax(const ConstTensorView& in, const TensorView& out, const SoftmaxSpec& spec, Stream stream) {
-  if (Status status = check_devices(in, out); !status.ok()) return status;
-  return run(process_plan_cache().softmax(in.desc, out.desc, spec), in, out, stream);
+  return plan_and_run(in, out, stream, [&] { return process_plan_cache().softmax(in.desc, out.desc, spec); });
 }
 
 Status permute(const ConstTensorView& in, const TensorView& out, const Order& order, Stream stream) {
-  if (Status status = check_devices(in, out); !status.ok()) return status;
-  return run(process_plan_cache().permute(in.desc, out.desc, order), in, out, stream);
+  return plan_and_run(in, out, stream, [&] { return process_plan_cache().permute(in.desc, out.desc, order); });
 }
 
 }  // namespace ndfold

@@ -1,5 +1,6 @@
 #include <ndfold/plan.h>
 
+#include "lib/api/no_exceptions.h"
 #include "lib/api/plan_state.h"
 #include "lib/exec/cpu/executor.h"
 #include "plans/explain.h"
@@ -76,6 +77,22 @@ Status check_workspace(const PlanState& state, const void* in, const void* out, 
   return {};
 }
 
+// A refusal's sentence may need memory; nothing else here does.
+Status checked_run(const PlanState& state, const void* in, void* out, const Workspace& workspace, const Stream& stream) {
+  if (state.request.options.device.kind != DeviceKind::cpu)
+    return Status(Code::unsupported, "the plan is for " + state.request.options.device.name +
+                                         ", and this build of ndfold runs plans for a CPU only");
+  if (state.problem.outputs == 0) return {};
+  if (Status status = check_pointer(in, state.in_extent, state.problem.in_alignment_bytes, "in"); !status.ok())
+    return status;
+  if (Status status = check_pointer(out, state.out_extent, state.problem.out_alignment_bytes, "out"); !status.ok())
+    return status;
+  if (Status status = check_overlap(state, in, out); !status.ok()) return status;
+  if (Status status = check_workspace(state, in, out, workspace); !status.ok()) return status;
+  return cpu::run(state.choice.schedule, static_cast<const std::byte*>(in), static_cast<std::byte*>(out),
+                  static_cast<std::byte*>(workspace.data), stream.workers);
+}
+
 }  // namespace
 
 Result<ReducePlan> make_plan(Request request) {
@@ -104,17 +121,17 @@ std::size_t footprint(const PlanState& state) {
 
 Result<ReducePlan> ReducePlan::reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec,
                                       const PlanOptions& options) {
-  return make_plan({.kind = RequestKind::reduce, .in = in, .out = out, .reduce = spec, .options = options});
+  return or_out_of_memory([&] { return make_plan(request_of(in, out, spec, options)); });
 }
 
 Result<ReducePlan> ReducePlan::softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
                                        const PlanOptions& options) {
-  return make_plan({.kind = RequestKind::softmax, .in = in, .out = out, .softmax = spec, .options = options});
+  return or_out_of_memory([&] { return make_plan(request_of(in, out, spec, options)); });
 }
 
 Result<ReducePlan> ReducePlan::permute(const ViewDesc& in, const ViewDesc& out, const Order& order,
                                        const PlanOptions& options) {
-  return make_plan({.kind = RequestKind::permute, .in = in, .out = out, .order = order, .options = options});
+  return or_out_of_memory([&] { return make_plan(request_of(in, out, order, options)); });
 }
 
 std::size_t ReducePlan::workspace_bytes() const {
@@ -147,19 +164,7 @@ std::vector<Index> ReducePlan::gather_index() const {
 }
 
 Status ReducePlan::run(const void* in, void* out, Workspace workspace, Stream stream) const {
-  const PlanState& state = *state_;
-  if (state.request.options.device.kind != DeviceKind::cpu)
-    return Status(Code::unsupported, "the plan is for " + state.request.options.device.name +
-                                         ", and this build of ndfold runs plans for a CPU only");
-  if (state.problem.outputs == 0) return {};
-  if (Status status = check_pointer(in, state.in_extent, state.problem.in_alignment_bytes, "in"); !status.ok())
-    return status;
-  if (Status status = check_pointer(out, state.out_extent, state.problem.out_alignment_bytes, "out"); !status.ok())
-    return status;
-  if (Status status = check_overlap(state, in, out); !status.ok()) return status;
-  if (Status status = check_workspace(state, in, out, workspace); !status.ok()) return status;
-  return cpu::run(state.choice.schedule, static_cast<const std::byte*>(in), static_cast<std::byte*>(out),
-                  static_cast<std::byte*>(workspace.data), stream.workers);
+  return or_out_of_memory([&] { return checked_run(*state_, in, out, workspace, stream); });
 }
 
 }  // namespace ndfold

@@ -1,5 +1,6 @@
 #include <ndfold/plan_cache.h>
 
+#include "lib/api/no_exceptions.h"
 #include "lib/api/plan_state.h"
 
 #include <charconv>
@@ -54,22 +55,30 @@ struct PlanCache::Impl {
       landing.wait(lock, [&] { return flight->landed.has_value(); });
       return *flight->landed;
     }
-    ++stats.misses;
     const auto flight = std::make_shared<Flight>();
     flights.emplace(&request, flight);
+    ++stats.misses;
     lock.unlock();
-    auto plan = make_plan(request);  // outside the lock: others may be served meanwhile
+    // Outside the lock: others may be served meanwhile.
+    auto plan = or_out_of_memory([&] { return make_plan(request); });
     lock.lock();
     flights.erase(&request);
-    flight->landed = plan;
-    if (plan && stats.capacity > 0) insert(request, *plan);
+    flight->landed = or_out_of_memory([&] { return plan; });
     landing.notify_all();
+    if (plan && stats.capacity > 0) insert(request, *plan);
     return plan;
   }
 
+  // A plan that there is no memory to keep is not kept.
   void insert(const Request& request, const ReducePlan& plan) {
-    entries.push_front({request, plan});
-    index.emplace(&entries.front().request, entries.begin());
+    std::list<Entry> one;
+    try {
+      one.push_front({request, plan});
+      index.emplace(&one.front().request, one.begin());
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    entries.splice(entries.begin(), one);
     stats.bytes += footprint(plan.state());
     shrink(stats.capacity);
   }
@@ -88,17 +97,17 @@ PlanCache::~PlanCache() = default;
 
 Result<ReducePlan> PlanCache::reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec,
                                      const PlanOptions& options) {
-  return impl_->get({.kind = RequestKind::reduce, .in = in, .out = out, .reduce = spec, .options = options});
+  return or_out_of_memory([&] { return impl_->get(request_of(in, out, spec, options)); });
 }
 
 Result<ReducePlan> PlanCache::softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
                                       const PlanOptions& options) {
-  return impl_->get({.kind = RequestKind::softmax, .in = in, .out = out, .softmax = spec, .options = options});
+  return or_out_of_memory([&] { return impl_->get(request_of(in, out, spec, options)); });
 }
 
 Result<ReducePlan> PlanCache::permute(const ViewDesc& in, const ViewDesc& out, const Order& order,
                                       const PlanOptions& options) {
-  return impl_->get({.kind = RequestKind::permute, .in = in, .out = out, .order = order, .options = options});
+  return or_out_of_memory([&] { return impl_->get(request_of(in, out, order, options)); });
 }
 
 PlanCacheStats PlanCache::stats() const {

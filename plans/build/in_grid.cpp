@@ -62,7 +62,7 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   WorkspaceLayout workspace;
   Schedule schedule;
   const Index state = state_bytes(problem.fold, problem.accumulate);
-  step.values = workspace.place(Checked(kSlotTurns) * shape.groups * shape.parts * columns * state);
+  step.exchange = workspace.place(Checked(kSlotTurns) * shape.groups * shape.parts * columns * state);
   schedule.steps.push_back(std::move(step));
   workspace.finish(schedule);
   return schedule;

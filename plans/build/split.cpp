@@ -76,7 +76,7 @@ void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, const Step& 
   fold.parts = ceil_divide(elements(whole.reduced), part);
   fold.kernel.scope = Scope::grid;
   fold.launch.grid[0] = fold.parts;
-  fold.values = workspace.place(exchange_bytes(fold));
+  fold.exchange = workspace.place(exchange_bytes(fold));
   if (merged.place == Buffer::Place::workspace) leave_states(fold, merged);
   schedule.steps.push_back(std::move(fold));
 }

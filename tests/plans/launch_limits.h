@@ -66,11 +66,12 @@ inline constexpr LimitRow kLimits[] = {
      }},
     {"a buffer lies outside the workspace",
      [](const Step& s, const Schedule& all, const DeviceFacts&) {
-       return is_in_workspace(s.in, all) && is_in_workspace(s.out, all) && is_in_workspace(s.values, all);
+       return is_in_workspace(s.in, all) && is_in_workspace(s.out, all) && is_in_workspace(s.values, all) &&
+              is_in_workspace(s.exchange, all);
      }},
     {"blocks exchange states without a place for them",
      [](const Step& s, const Schedule&, const DeviceFacts&) {
-       return s.kernel.scope != Scope::grid || s.values.place == Buffer::Place::workspace;
+       return s.kernel.scope != Scope::grid || s.exchange.place == Buffer::Place::workspace;
      }},
     {"bytes are not a number of bytes",
      [](const Step& s, const Schedule&, const DeviceFacts&) {

@@ -90,7 +90,7 @@ TEST(Steps, ASplitReductionIsOneLaunchOnAGpu) {
   const Step& step = gpu.steps.front();
   EXPECT_GT(step.parts, 1);
   EXPECT_EQ(step.kernel.sink, SinkKind::store);
-  EXPECT_EQ(step.values.place, Buffer::Place::workspace);
+  EXPECT_EQ(step.exchange.place, Buffer::Place::workspace);
   EXPECT_GE(gpu.workspace_bytes, step.parts * 4 + 4) << "states and a counter";
   const Schedule host = plan(forced(sum_of({Index{1} << 28}, {0}), "split")).schedule;
   ASSERT_EQ(host.steps.size(), 2u);
