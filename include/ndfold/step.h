@@ -72,7 +72,7 @@ struct Tuning {
   int lanes_per_row = 1;   ///< rows: lanes that share a row
   int vector_bytes = 16;   ///< of one load
   int unroll = 1;          ///< independent loads in flight a lane; rows that lanes take at a time, when they share none
-  int panel_bytes = 0;     ///< columns: contiguous bytes of kept axis that a block takes
+  int panel_bytes = 0;     ///< columns: contiguous bytes of kept axis that a block takes; elementwise: 0 for lanes along rows
   int cluster_blocks = 1;  ///< blocks of a cluster
   friend bool operator==(const Tuning&, const Tuning&) = default;
 };
@@ -89,7 +89,7 @@ struct KernelKey {
   SinkKind sink = SinkKind::store;
   Scope scope = Scope::block;
   Residency residency = Residency::none;
-  Tuning tuning;
+  Tuning tuning = {};
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 
@@ -116,9 +116,9 @@ struct Launch {
 /// With `parts` > 1 each output is folded by that many blocks of `part` consecutive elements; state p of output k then
 /// goes to index k · parts + p.
 struct Step {
-  KernelKey kernel;
-  std::vector<Axis> kept;
-  std::vector<Axis> reduced;
+  KernelKey kernel = {};
+  std::vector<Axis> kept = {};
+  std::vector<Axis> reduced = {};
   Index in_offset = 0;   ///< in elements, from the buffer's start
   Index out_offset = 0;  ///< in elements, from the buffer's start
   Index index_offset = 0;///< argmax, argmin: added to every index (axes that were flipped)
@@ -129,10 +129,10 @@ struct Step {
   Index ddof = 0;
   double scale = 1;      ///< on elements as they are read
   double alpha = 1;      ///< on elements as they are written
-  Buffer in, out;
-  Buffer values;         ///< elementwise: one value or state an output, row-major over `kept`
-  Buffer exchange;       ///< Scope::grid: where blocks that share an output leave their states, then one counter a tile
-  Launch launch;
+  Buffer in = {}, out = {};
+  Buffer values = {};         ///< elementwise: one value or state an output, row-major over `kept`
+  Buffer exchange = {};       ///< Scope::grid: where blocks that share an output leave their states, then one counter a tile
+  Launch launch = {};
   double bytes_read = 0;     ///< fewest possible
   double bytes_written = 0;
   friend bool operator==(const Step&, const Step&) = default;

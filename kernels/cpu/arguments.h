@@ -25,7 +25,7 @@ struct Arguments {
   SinkKind sink = SinkKind::store;
   Residency residency = Residency::none;
   Index part = 0, parts = 1;
-  Index panel = 1;  ///< elements of a columns block along the innermost kept axis
+  Index panel = 0;  ///< elements of a columns block along the innermost kept axis; 0 for rows
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   double scale = 1, alpha = 1;
 };

@@ -5,10 +5,8 @@
 
 namespace ndfold::cpu {
 
-/// Lanes lie along the kept axis when only that one is contiguous.
-inline bool along_columns(const Arguments& step) {
-  return step.kept.rank > 0 && inner(step.kept).in == 1 && inner(step.reduced).in != 1;
-}
+/// Lanes lie along the kept axis when the step has panels of it.
+inline bool along_columns(const Arguments& step) { return step.kept.rank > 0 && step.panel > 0; }
 
 template <class T>
 T value_at(const Arguments& step, Index i) {

@@ -24,7 +24,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
 
 Verdict can_rows_in_block(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
-  return shared_or(rows_are_apt(problem), problem, device);
+  return shared_or(rows_are_apt(problem, device), problem, device);
 }
 
 Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) {
@@ -33,7 +33,7 @@ Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) 
 
 Verdict can_columns_in_block(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
-  return shared_or(columns_are_apt(problem), problem, device);
+  return shared_or(columns_are_apt(problem, device), problem, device);
 }
 
 Schedule build_columns_in_block(const Problem& problem, const DeviceFacts& device) {

@@ -29,7 +29,7 @@ Verdict can(std::string_view strategy, Body body, const Problem& problem, const 
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU has no clusters");
   if (device.cluster_blocks < 2) return no("sm_" + std::to_string(device.architecture) + " has no clusters");
-  const Verdict apt = body == Body::rows ? rows_are_apt(problem) : columns_are_apt(problem);
+  const Verdict apt = body == Body::rows ? rows_are_apt(problem, device) : columns_are_apt(problem, device);
   if (apt.kind != Verdict::Kind::yes) return apt;
   const Step step = build(strategy, body, problem, device).steps.front();
   const Index tile = tile_bytes(step);

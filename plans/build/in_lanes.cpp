@@ -18,7 +18,7 @@ constexpr Index kLongestRowBytes = 4096;
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
-  if (Verdict verdict = rows_are_apt(problem); verdict.kind != Verdict::Kind::yes) return verdict;
+  if (Verdict verdict = rows_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
   const Index longest = kLongestRowBytes / static_cast<Index>(size_bytes(problem.input));
   if (problem.axes.reduced_elements() > longest) return unwise("a row is longer than the registers of a warp");
   return yes();

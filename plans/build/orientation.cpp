@@ -7,27 +7,40 @@ namespace {
 constexpr Index kShortestRun = 8;
 constexpr Index kEnoughColumns = 16;
 
-bool prefers_rows(const Problem& problem) {
-  if (!problem.innermost_is_reduced()) return problem.axes.kept.empty();
+// A CPU's rows may be strided: where few columns lie side by side, reading the same lines once a column costs less than
+// lanes without work (3 columns: 7 times less; at 8 columns it is even, docs/measurements/host-panels.md).
+constexpr Index kNarrow = 8;
+constexpr Index kLongRun = 64;
+
+bool is_narrow(const Problem& problem, const DeviceFacts& device) {
+  return device.kind == DeviceKind::cpu && problem.axes.kept.back().size < kNarrow && !problem.axes.reduced.empty() &&
+         problem.axes.reduced.back().size >= kLongRun;
+}
+
+bool prefers_rows(const Problem& problem, const DeviceFacts& device) {
+  if (problem.axes.kept.empty()) return true;
+  if (!problem.innermost_is_reduced()) return is_narrow(problem, device);
   const Index run = problem.axes.reduced.back().size;
-  return run >= kShortestRun || problem.axes.kept.empty() || problem.axes.kept.back().size < kEnoughColumns;
+  return run >= kShortestRun || problem.axes.kept.back().size < kEnoughColumns;
 }
 
 }  // namespace
 
-Body preferred_body(const Problem& problem) { return prefers_rows(problem) ? Body::rows : Body::columns; }
-
-Verdict rows_are_apt(const Problem& problem) {
-  if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
-  if (!problem.innermost_is_reduced() && !problem.axes.kept.empty()) return unwise("the contiguous axis is kept");
-  if (!prefers_rows(problem)) return unwise("rows are shorter than a step of lanes");
-  return yes();
+Body preferred_body(const Problem& problem, const DeviceFacts& device) {
+  return prefers_rows(problem, device) ? Body::rows : Body::columns;
 }
 
-Verdict columns_are_apt(const Problem& problem) {
+Verdict rows_are_apt(const Problem& problem, const DeviceFacts& device) {
+  if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
+  if (prefers_rows(problem, device)) return yes();
+  return unwise(problem.innermost_is_reduced() ? "rows are shorter than a step of lanes" : "the contiguous axis is kept");
+}
+
+Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
-  if (prefers_rows(problem)) return unwise("the contiguous axis is reduced");
+  if (prefers_rows(problem, device))
+    return unwise(problem.innermost_is_reduced() ? "the contiguous axis is reduced" : "too few columns lie side by side");
   return yes();
 }
 

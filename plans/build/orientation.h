@@ -6,12 +6,12 @@
 namespace ndfold {
 
 /// Rows when the contiguous axis is reduced and long enough for lanes, else columns.
-Body preferred_body(const Problem& problem);
+Body preferred_body(const Problem& problem, const DeviceFacts& device);
 
 /// Whether anyone would want rows, or columns, of this problem; every refusal here is one of taste but "no axis is
 /// kept".
-Verdict rows_are_apt(const Problem& problem);
-Verdict columns_are_apt(const Problem& problem);
+Verdict rows_are_apt(const Problem& problem, const DeviceFacts& device);
+Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device);
 
 /// A CPU's few blocks and much to fold: depends on the problem alone, never on how many cores there are, so that
 /// results don't either.

@@ -22,7 +22,7 @@ constexpr Index kLineBytes = 128;  // parts of a row end where a line of memory 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
 Step whole_step(const Problem& problem, const DeviceFacts& device) {
-  return fold_step(problem, preferred_body(problem), tuning_for(device, question_of("split", problem)));
+  return fold_step(problem, preferred_body(problem, device), tuning_for(device, question_of("split", problem)));
 }
 
 Index columns_of(const Step& step) {

@@ -133,7 +133,8 @@ std::vector<double> near_16_bits(DType type) {
   std::vector<double> values;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits), next = static_cast<std::uint16_t>(bits + 1);
-    const auto value = static_cast<double>(load(type, &half)), above = static_cast<double>(load(type, &next));
+    const auto value = static_cast<double>(decode16(format_of(type), half));
+    const auto above = static_cast<double>(decode16(format_of(type), next));
     const double middle = value + (above - value) / 2;
     for (const double x : {value, middle})
       for (const double off : {0., 0x1p-52, -0x1p-52, 0x1p-40, -0x1p-40, 0x1p-26, -0x1p-26, 0x1p-24, -0x1p-24})

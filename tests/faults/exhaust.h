@@ -34,7 +34,7 @@ Fate fate_of(long failing, Mode mode, const Call& call) {
   return fate;
 }
 
-/// `check` is called after each failure, with the Code that the call gave.
+/// `check` is called with the Code that each call gave, and makes things as they were before it.
 template <class Call, class Check>
 void exhaust(const Call& call, const Check& check) {
   for (const Mode mode : kModes) {
@@ -46,12 +46,12 @@ void exhaust(const Call& call, const Check& check) {
       ASSERT_TRUE(fate.code.has_value()) << "an exception crossed the API";
       ASSERT_TRUE(*fate.code == Code::ok || (*fate.code == Code::out_of_memory && fate.failures > 0)) << name(*fate.code);
       EXPECT_TRUE(*fate.code == Code::ok || FailingMemory::living() == living) << "memory leaked";
+      ASSERT_NO_FATAL_FAILURE(check(*fate.code));
+      ASSERT_FALSE(::testing::Test::HasFailure());
       if (fate.failures == 0) {
         EXPECT_GT(failing, 1) << "nothing was made to fail";
         break;
       }
-      ASSERT_NO_FATAL_FAILURE(check(*fate.code));
-      ASSERT_FALSE(::testing::Test::HasFailure());
       ASSERT_LT(failing, kMostAllocations);
     }
   }

@@ -46,7 +46,7 @@ Arguments bind(const Step& step, const Memory& memory) {
   bound.residency = step.kernel.residency;
   bound.part = step.part;
   bound.parts = step.parts;
-  bound.panel = std::max<Index>(1, step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  bound.panel = step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input));
   bound.repeat = step.repeat;
   bound.count = step.count;
   bound.ddof = step.ddof;

@@ -1,0 +1,117 @@
+// Whatever a plan for the host may ask for is in the catalog, and its states have the size that plans reckon with.
+#include "kernels/cpu/catalog.h"
+
+#include "plans/typing.h"
+#include "tests/support/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ndfold::test {
+namespace {
+
+constexpr DType kElements[] = {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8,  DType::i16,    DType::i32,
+                               DType::i64, DType::u8,   DType::u16, DType::u32, DType::u64, DType::boolean};
+constexpr const char* kHostStrategies[] = {"rows_in_block", "columns_in_block", "split", "softmax_chain", "permute_then_rows", "copy"};
+
+struct Ask {
+  FoldKind fold;
+  DType input, accumulate;
+};
+
+// Every op × type × accumulator × compensated that plans/typing allows.
+std::vector<Ask> all_asks() {
+  std::vector<Ask> asks;
+  for (int op = 0; op < kReduceOpCount; ++op)
+    for (const DType input : kElements) {
+      if (default_output(static_cast<ReduceOp>(op), input) == DType::best) continue;
+      for (int wanted = 0; wanted < kDTypeCount; ++wanted)
+        for (const bool compensated : {false, true}) {
+          const FoldKind fold = fold_of(static_cast<ReduceOp>(op), compensated);
+          const auto accumulate = accumulate_type(static_cast<ReduceOp>(op), input, static_cast<DType>(wanted));
+          if (!accumulate || fold == FoldKind::none) continue;
+          if (compensated && !is_floating(*accumulate)) continue;  // refused, as the next test sees
+          asks.push_back({fold, input, *accumulate});
+        }
+    }
+  for (const DType input : {DType::f16, DType::bf16, DType::f32, DType::f64})
+    asks.push_back({FoldKind::softmax, input, floating_accumulator(input)});
+  return asks;
+}
+
+TEST(catalog, has_every_fold_that_plans_ask_for) {
+  const std::vector<Axis> axes = {{.size = 5, .in = 1, .out = 1}};
+  const cpu::AxisList list = {axes.data(), 1};
+  cpu::Arguments step{.kept = list, .reduced = list};
+  step.panel = 4;
+  const auto asks = all_asks();
+  EXPECT_GT(asks.size(), 250u);
+  for (const auto& [fold, input, accumulate] : asks) {
+    SCOPED_TRACE(std::string(name(fold)) + " of " + std::string(name(input)) + " in " + std::string(name(accumulate)));
+    KernelKey key{.fold = fold, .input = input, .accumulate = accumulate};
+    EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "rows";
+    EXPECT_EQ(cpu::find_kernel(key, step).blocks, 5);
+    key.source = SourceKind::states;
+    EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "states";
+    key.source = SourceKind::dense, key.body = Body::columns;
+    EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "columns";
+    EXPECT_EQ(cpu::find_kernel(key, step).blocks, 2);
+    EXPECT_EQ(cpu::state_size(fold, accumulate), state_bytes(fold, accumulate));
+    EXPECT_GT(cpu::state_size(fold, accumulate), 0);
+  }
+}
+
+std::string label(const Step& step) {
+  return std::string(name(step.kernel.body)) + " " + std::string(name(step.kernel.fold)) + " of " +
+         std::string(name(step.kernel.input)) + " in " + std::string(name(step.kernel.accumulate));
+}
+
+// The steps of real plans, by every strategy of the host.
+void expect_steps_in_catalog(const Result<ReducePlan>& plan, std::set<std::string>& seen) {
+  if (!plan) return;
+  for (const Step& step : plan->steps()) {
+    cpu::Arguments arguments{.kept = {step.kept.data(), static_cast<int>(step.kept.size())},
+                             .reduced = {step.reduced.data(), static_cast<int>(step.reduced.size())}};
+    arguments.part = step.part, arguments.parts = step.parts, arguments.panel = 16;
+    const cpu::Kernel kernel = cpu::find_kernel(step.kernel, arguments);
+    EXPECT_NE(kernel.run, nullptr) << label(step);
+    EXPECT_GT(kernel.blocks, 0) << label(step);
+    seen.insert(label(step));
+  }
+}
+
+TEST(catalog, has_every_kernel_of_every_plan) {
+  const Sizes shape = {6, 40, 70};
+  std::set<std::string> seen;
+  for (const std::string strategy : kHostStrategies)
+    for (const auto& axes : all_axis_sets(3))
+      for (const DType input : kElements) {
+        const PlanOptions options{.device = DeviceFacts::host(), .strategy = strategy, .block_limit = 16};
+        for (int op = 0; op < kReduceOpCount; ++op) {
+          const auto reduce = static_cast<ReduceOp>(op);
+          const ViewDesc out = dense(default_output(reduce, input), output_sizes(shape, axes));
+          for (const bool compensated : {false, true})
+            expect_steps_in_catalog(ReducePlan::reduce(dense(input, shape), out,
+                                                       {.op = reduce, .axes = axes, .compensated = compensated}, options),
+                                    seen);
+        }
+        for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
+          expect_steps_in_catalog(
+              ReducePlan::softmax(dense(input, shape), dense(input, shape), {.axes = axes, .kind = kind}, options), seen);
+      }
+  EXPECT_GT(seen.size(), 300u);
+}
+
+TEST(catalog, lacks_what_no_plan_asks_for) {
+  const cpu::Arguments step{.kept = {}, .reduced = {}};
+  EXPECT_EQ(cpu::find_kernel({.fold = FoldKind::none}, step).run, nullptr);
+  EXPECT_EQ(cpu::find_kernel({.fold = FoldKind::sum, .accumulate = DType::f16}, step).run, nullptr);
+  EXPECT_EQ(cpu::find_kernel({.fold = FoldKind::logsumexp, .accumulate = DType::i64}, step).run, nullptr);
+  EXPECT_EQ(cpu::find_kernel({.body = static_cast<Body>(99)}, step).run, nullptr);
+  EXPECT_EQ(cpu::state_size(FoldKind::none, DType::f32), 0);
+  EXPECT_EQ(cpu::state_size(FoldKind::var, DType::i32), 0);
+}
+
+}  // namespace
+}  // namespace ndfold::test

@@ -1,0 +1,175 @@
+// The executor: blocks may be cut into tasks anywhere, an unknown kernel is a defect that says so, and the floating-point
+// environment stays the caller's.
+#include "lib/exec/cpu/executor.h"
+
+#include "kernels/cpu/catalog.h"
+#include "lib/api/plan_state.h"
+#include "tests/support/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <random>
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+namespace ndfold::test {
+namespace {
+
+/// Workers that run tasks backwards, on the caller: any order must do.
+class Backwards final : public Workers {
+ public:
+  explicit Backwards(int threads) : threads_(threads) {}
+  int threads() const override { return threads_; }
+  void run(Index tasks, Task task, void* context) override {
+    most_tasks = std::max(most_tasks, tasks);
+    for (Index i = tasks; i-- > 0;) task(context, i);
+  }
+  Index most_tasks = 0;
+
+ private:
+  int threads_;
+};
+
+struct Case {
+  AnyRequest request;
+  ViewDesc in, out;
+  std::string strategy;
+};
+
+std::vector<Case> all_cases() {
+  const ViewDesc cube = dense(DType::f32, {61, 83, 47}), halves = dense(DType::f16, {61, 83, 47});
+  const ViewDesc turned = {.dtype = DType::f32, .sizes = {61, 83, 47}, .strides = {1, 61, 61 * 83}};
+  std::vector<Case> cases;
+  for (const char* strategy : {"rows_in_block", "columns_in_block", "split", "softmax_chain", "permute_then_rows"})
+    for (const ViewDesc& in : {cube, halves, turned})
+      for (const AxisSet& axes : {AxisSet{2}, AxisSet{0}, AxisSet{0, 2}, AxisSet::all()}) {
+        const Sizes left = output_sizes(in.sizes, axes);
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmin, ReduceOp::var, ReduceOp::logsumexp})
+          cases.push_back({ReduceSpec{.op = op, .axes = axes}, in, dense(default_output(op, in.dtype), left), strategy});
+        cases.push_back({SoftmaxSpec{.axes = axes}, in, in, strategy});
+        cases.push_back({SoftmaxSpec{.axes = axes, .kind = SoftmaxKind::log_softmax}, in, in, strategy});
+      }
+  cases.push_back({Order{{2, 0, 1}}, cube, dense(DType::f32, {47, 61, 83}), ""});
+  return cases;
+}
+
+std::string text(const Case& item) {
+  std::string words = item.strategy + " of " + ::testing::PrintToString(item.in.strides);
+  return words + (std::holds_alternative<ReduceSpec>(item.request) ? " reduce" : " softmax");
+}
+
+Array run_with(const ReducePlan& plan, const Case& item, const Array& in, Workers& workers) {
+  Array out(item.out);
+  Scratch scratch(plan.workspace_bytes());
+  const Status status = plan.run(in.data(), out.data(), scratch.get(), {.handle = nullptr, .workers = &workers});
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+TEST(executor, results_do_not_depend_on_the_cuts) {
+  int compared = 0;
+  Index most_tasks = 0;
+  for (const Case& item : all_cases()) {
+    SCOPED_TRACE(text(item));
+    const auto plan = plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
+    if (!plan) continue;
+    Array in(item.in);
+    fill(in, Values::mixed);
+    Backwards one(1);
+    const Array expected = run_with(*plan, item, in, one);
+    for (const int threads : {2, 3, 7, 64}) {
+      Backwards workers(threads);
+      ASSERT_TRUE(run_with(*plan, item, in, workers) == expected) << threads << " threads";
+      most_tasks = std::max(most_tasks, workers.most_tasks);
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 150);
+  EXPECT_GT(most_tasks, 8) << "nothing was ever shared";
+}
+
+// Beneath the executor: each kernel over [0, n) at once, and over random cuts in random order.
+TEST(executor, kernels_run_any_blocks_in_any_order) {
+  int steps = 0;
+  std::mt19937_64 random(7);
+  for (const Case& item : all_cases()) {
+    SCOPED_TRACE(text(item));
+    const auto plan = plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
+    if (!plan || plan->steps().size() != 1) continue;  // a lone step reads the input and writes the output
+    const Step& step = plan->steps()[0];
+    Array in(item.in);
+    fill(in, Values::mixed);
+    const auto run = [&](bool cut) {
+      Array out(item.out);
+      cpu::Arguments bound{.kept = {step.kept.data(), static_cast<int>(step.kept.size())},
+                           .reduced = {step.reduced.data(), static_cast<int>(step.reduced.size())}};
+      bound.in = static_cast<const std::byte*>(in.data()) + step.in_offset * static_cast<Index>(size_bytes(step.kernel.input));
+      bound.out = static_cast<std::byte*>(out.data()) + step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
+      bound.fold = step.kernel.fold, bound.map = step.kernel.map, bound.input = step.kernel.input;
+      bound.output = step.kernel.output, bound.source = step.kernel.source, bound.sink = step.kernel.sink;
+      bound.residency = step.kernel.residency, bound.part = step.part, bound.parts = step.parts, bound.panel = 24;
+      bound.repeat = step.repeat, bound.count = step.count, bound.scale = step.scale, bound.alpha = step.alpha;
+      const cpu::Kernel kernel = cpu::find_kernel(step.kernel, bound);
+      std::vector<std::pair<Index, Index>> cuts;
+      for (Index first = 0; first < kernel.blocks;) {
+        const Index length = cut ? 1 + static_cast<Index>(random() % static_cast<std::uint64_t>(kernel.blocks / 3 + 1)) : kernel.blocks;
+        cuts.emplace_back(first, std::min(kernel.blocks, first + length));
+        first = cuts.back().second;
+      }
+      if (cut) std::shuffle(cuts.begin(), cuts.end(), random);
+      for (const auto& [first, last] : cuts) kernel.run(bound, first, last);
+      EXPECT_TRUE(out.gaps_untouched());
+      return out;
+    };
+    const Array whole = run(false);
+    for (int round = 0; round < 3; ++round) ASSERT_TRUE(run(true) == whole);
+    ++steps;
+  }
+  EXPECT_GT(steps, 80);
+}
+
+TEST(executor, an_unknown_kernel_is_an_internal_error) {
+  Schedule schedule;
+  schedule.steps.push_back({.kernel = {.fold = FoldKind::sum, .accumulate = DType::i8}, .in = kInput, .out = kOutput});
+  float in = 1, out = 2;
+  const Status status = cpu::run(schedule, reinterpret_cast<const std::byte*>(&in), reinterpret_cast<std::byte*>(&out), nullptr, nullptr);
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_EQ(status.message(), "the CPU catalog has no rows kernel for sum in i8");
+  EXPECT_EQ(out, 2);
+}
+
+TEST(executor, of_no_steps_is_done) { EXPECT_TRUE(cpu::run(Schedule(), nullptr, nullptr, nullptr, nullptr).ok()); }
+
+#ifdef __SSE__
+// Rounding mode, flush-to-zero and exception masks are the caller's. What results become under them is not promised.
+TEST(executor, leaves_the_floating_point_environment_alone) {
+  constexpr unsigned kSticky = 0x3f;  // the flags that arithmetic raises
+  const unsigned before = _mm_getcsr();
+  for (const unsigned mode : {0x0000u, 0x2000u, 0x4000u, 0x6000u, 0x8040u}) {  // nearest, down, up, zero; FTZ with DAZ
+    const unsigned wanted = (before & ~(0xe040u | kSticky)) | mode;
+    for (const Case& item : all_cases()) {
+      const auto plan = plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
+      if (!plan || item.in.dtype != DType::f32) continue;
+      Array in(item.in), out(item.out);
+      fill_with(in, 1.5L);
+      Scratch scratch(plan->workspace_bytes());
+      _mm_setcsr(wanted);
+      const int rounding = std::fegetround();
+      const Status status = plan->run(in.data(), out.data(), scratch.get());
+      const unsigned after = _mm_getcsr();
+      const int rounding_after = std::fegetround();
+      _mm_setcsr(before);
+      std::fesetround(FE_TONEAREST);
+      ASSERT_TRUE(status.ok());
+      ASSERT_EQ(after & ~kSticky, wanted) << text(item);
+      ASSERT_EQ(rounding_after, rounding);
+    }
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace ndfold::test
