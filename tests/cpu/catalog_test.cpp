@@ -13,7 +13,8 @@ namespace {
 
 constexpr DType kElements[] = {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8,  DType::i16,    DType::i32,
                                DType::i64, DType::u8,   DType::u16, DType::u32, DType::u64, DType::boolean};
-constexpr const char* kHostStrategies[] = {"rows_in_block", "columns_in_block", "split", "softmax_chain", "permute_then_rows", "copy"};
+constexpr const char* kHostStrategies[] = {"rows_in_block", "columns_in_block",  "split",
+                                           "softmax_chain", "permute_then_rows", "copy"};
 
 struct Ask {
   FoldKind fold;
@@ -40,6 +41,12 @@ std::vector<Ask> all_asks() {
   return asks;
 }
 
+KernelKey key_of(FoldKind fold, DType accumulate) {
+  KernelKey key;
+  key.fold = fold, key.accumulate = accumulate;
+  return key;
+}
+
 TEST(catalog, has_every_fold_that_plans_ask_for) {
   const std::vector<Axis> axes = {{.size = 5, .in = 1, .out = 1}};
   const cpu::AxisList list = {axes.data(), 1};
@@ -49,7 +56,8 @@ TEST(catalog, has_every_fold_that_plans_ask_for) {
   EXPECT_GT(asks.size(), 250u);
   for (const auto& [fold, input, accumulate] : asks) {
     SCOPED_TRACE(std::string(name(fold)) + " of " + std::string(name(input)) + " in " + std::string(name(accumulate)));
-    KernelKey key{.fold = fold, .input = input, .accumulate = accumulate};
+    KernelKey key = key_of(fold, accumulate);
+    key.input = input;
     EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "rows";
     EXPECT_EQ(cpu::find_kernel(key, step).blocks, 5);
     key.source = SourceKind::states;
@@ -92,23 +100,27 @@ TEST(catalog, has_every_kernel_of_every_plan) {
           const auto reduce = static_cast<ReduceOp>(op);
           const ViewDesc out = dense(default_output(reduce, input), output_sizes(shape, axes));
           for (const bool compensated : {false, true})
-            expect_steps_in_catalog(ReducePlan::reduce(dense(input, shape), out,
-                                                       {.op = reduce, .axes = axes, .compensated = compensated}, options),
-                                    seen);
+            expect_steps_in_catalog(
+                ReducePlan::reduce(dense(input, shape), out, {.op = reduce, .axes = axes, .compensated = compensated},
+                                   options),
+                seen);
         }
         for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
           expect_steps_in_catalog(
-              ReducePlan::softmax(dense(input, shape), dense(input, shape), {.axes = axes, .kind = kind}, options), seen);
+              ReducePlan::softmax(dense(input, shape), dense(input, shape), {.axes = axes, .kind = kind}, options),
+              seen);
       }
   EXPECT_GT(seen.size(), 300u);
 }
 
 TEST(catalog, lacks_what_no_plan_asks_for) {
   const cpu::Arguments step{.kept = {}, .reduced = {}};
-  EXPECT_EQ(cpu::find_kernel({.fold = FoldKind::none}, step).run, nullptr);
-  EXPECT_EQ(cpu::find_kernel({.fold = FoldKind::sum, .accumulate = DType::f16}, step).run, nullptr);
-  EXPECT_EQ(cpu::find_kernel({.fold = FoldKind::logsumexp, .accumulate = DType::i64}, step).run, nullptr);
-  EXPECT_EQ(cpu::find_kernel({.body = static_cast<Body>(99)}, step).run, nullptr);
+  EXPECT_EQ(cpu::find_kernel(key_of(FoldKind::none, DType::f32), step).run, nullptr);
+  EXPECT_EQ(cpu::find_kernel(key_of(FoldKind::sum, DType::f16), step).run, nullptr);
+  EXPECT_EQ(cpu::find_kernel(key_of(FoldKind::logsumexp, DType::i64), step).run, nullptr);
+  KernelKey unknown = key_of(FoldKind::sum, DType::f32);
+  unknown.body = static_cast<Body>(99);
+  EXPECT_EQ(cpu::find_kernel(unknown, step).run, nullptr);
   EXPECT_EQ(cpu::state_size(FoldKind::none, DType::f32), 0);
   EXPECT_EQ(cpu::state_size(FoldKind::var, DType::i32), 0);
 }

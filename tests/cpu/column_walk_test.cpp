@@ -16,8 +16,8 @@ struct Case {
 };
 
 const std::vector<Case> kCases = {
-    {{}, {5}, 1, 5},        {{7}, {}, 3, 1},          {{7}, {33}, 7, 33},      {{100}, {65}, 32, 10},
-    {{100}, {65}, 33, 64},  {{3, 40}, {2, 31}, 16, 7}, {{2, 3, 5}, {4, 9}, 64, 36}, {{1, 300}, {3, 5, 7}, 128, 100},
+    {{}, {5}, 1, 5},       {{7}, {}, 3, 1},           {{7}, {33}, 7, 33},          {{100}, {65}, 32, 10},
+    {{100}, {65}, 33, 64}, {{3, 40}, {2, 31}, 16, 7}, {{2, 3, 5}, {4, 9}, 64, 36}, {{1, 300}, {3, 5, 7}, 128, 100},
 };
 
 // One array for kept and reduced axes: from far to near as `nested` says, so that columns lie side by side or not.
@@ -37,8 +37,10 @@ Layout2 lay_out_axes(const Case& item, bool columns_inside, Index step) {
     }
     return axes;
   };
-  if (columns_inside) layout.kept = place(item.kept), layout.reduced = place(item.reduced);
-  else layout.reduced = place(item.reduced), layout.kept = place(item.kept);
+  if (columns_inside)
+    layout.kept = place(item.kept), layout.reduced = place(item.reduced);
+  else
+    layout.reduced = place(item.reduced), layout.kept = place(item.kept);
   return layout;
 }
 
@@ -69,7 +71,8 @@ TEST(column_block, covers_every_output_and_part_once) {
       EXPECT_LE(block.columns, step.panel);
       EXPECT_GT(block.end, block.begin);
       for (Index c = 0; c < block.columns; ++c) {
-        const Index output = (block.out - out) / 4 + c * block.column.out;  // outputs are dense: the offset is the number
+        const Index output =
+            (block.out - out) / 4 + c * block.column.out;  // outputs are dense: the offset is the number
         const Index input = (block.in - data.zero()) / 4 + c * block.column.in;
         EXPECT_EQ(input, output);
         ++states[static_cast<std::size_t>(block.first_state + c * step.parts)];

@@ -79,7 +79,8 @@ TEST(convert, floats_load_every_type) {
 TEST(convert, integers_load_what_they_hold) {
   for (const DType type : kElements)
     if (!is_floating(type)) expect_loads<std::uint64_t>(type), expect_loads<std::int64_t>(type);
-  expect_loads<std::int8_t>(DType::i8), expect_loads<std::uint8_t>(DType::u8), expect_loads<std::uint8_t>(DType::boolean);
+  expect_loads<std::int8_t>(DType::i8), expect_loads<std::uint8_t>(DType::u8),
+      expect_loads<std::uint8_t>(DType::boolean);
   expect_loads<std::int16_t>(DType::i16), expect_loads<std::uint16_t>(DType::u16);
   expect_loads<std::int32_t>(DType::i32), expect_loads<std::uint32_t>(DType::u32);
 }
@@ -181,12 +182,15 @@ template <class A>
 void expect_stores() {
   std::vector<A> values = {0, 1, std::numeric_limits<A>::max(), std::numeric_limits<A>::lowest()};
   for (std::uint64_t i = 0; i < 3000; ++i) values.push_back(static_cast<A>(i % 2 == 0 ? hash(i) : i));
-  for (const DType type : kElements) EXPECT_EQ(wrong_stores(type, values), 0) << name(cpu::kTypeOf<A>) << " as " << name(type);
+  for (const DType type : kElements)
+    EXPECT_EQ(wrong_stores(type, values), 0) << name(cpu::kTypeOf<A>) << " as " << name(type);
 }
 
 TEST(convert, integers_wrap) {
-  expect_stores<std::int8_t>(), expect_stores<std::int16_t>(), expect_stores<std::int32_t>(), expect_stores<std::int64_t>();
-  expect_stores<std::uint8_t>(), expect_stores<std::uint16_t>(), expect_stores<std::uint32_t>(), expect_stores<std::uint64_t>();
+  expect_stores<std::int8_t>(), expect_stores<std::int16_t>(), expect_stores<std::int32_t>(),
+      expect_stores<std::int64_t>();
+  expect_stores<std::uint8_t>(), expect_stores<std::uint16_t>(), expect_stores<std::uint32_t>(),
+      expect_stores<std::uint64_t>();
 }
 
 TEST(convert, bool_results) {

@@ -1,5 +1,5 @@
-// The executor: blocks may be cut into tasks anywhere, an unknown kernel is a defect that says so, and the floating-point
-// environment stays the caller's.
+// The executor: blocks may be cut into tasks anywhere, an unknown kernel is a defect that says so, and the
+// floating-point environment stays the caller's.
 #include "lib/exec/cpu/executor.h"
 
 #include "kernels/cpu/catalog.h"
@@ -48,7 +48,8 @@ std::vector<Case> all_cases() {
       for (const AxisSet& axes : {AxisSet{2}, AxisSet{0}, AxisSet{0, 2}, AxisSet::all()}) {
         const Sizes left = output_sizes(in.sizes, axes);
         for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmin, ReduceOp::var, ReduceOp::logsumexp})
-          cases.push_back({ReduceSpec{.op = op, .axes = axes}, in, dense(default_output(op, in.dtype), left), strategy});
+          cases.push_back(
+              {ReduceSpec{.op = op, .axes = axes}, in, dense(default_output(op, in.dtype), left), strategy});
         cases.push_back({SoftmaxSpec{.axes = axes}, in, in, strategy});
         cases.push_back({SoftmaxSpec{.axes = axes, .kind = SoftmaxKind::log_softmax}, in, in, strategy});
       }
@@ -74,7 +75,8 @@ TEST(executor, results_do_not_depend_on_the_cuts) {
   Index most_tasks = 0;
   for (const Case& item : all_cases()) {
     SCOPED_TRACE(text(item));
-    const auto plan = plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
+    const auto plan =
+        plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
     if (!plan) continue;
     Array in(item.in);
     fill(in, Values::mixed);
@@ -97,7 +99,8 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
   std::mt19937_64 random(7);
   for (const Case& item : all_cases()) {
     SCOPED_TRACE(text(item));
-    const auto plan = plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
+    const auto plan =
+        plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
     if (!plan || plan->steps().size() != 1) continue;  // a lone step reads the input and writes the output
     const Step& step = plan->steps()[0];
     Array in(item.in);
@@ -106,8 +109,10 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
       Array out(item.out);
       cpu::Arguments bound{.kept = {step.kept.data(), static_cast<int>(step.kept.size())},
                            .reduced = {step.reduced.data(), static_cast<int>(step.reduced.size())}};
-      bound.in = static_cast<const std::byte*>(in.data()) + step.in_offset * static_cast<Index>(size_bytes(step.kernel.input));
-      bound.out = static_cast<std::byte*>(out.data()) + step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
+      bound.in =
+          static_cast<const std::byte*>(in.data()) + step.in_offset * static_cast<Index>(size_bytes(step.kernel.input));
+      bound.out =
+          static_cast<std::byte*>(out.data()) + step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
       bound.fold = step.kernel.fold, bound.map = step.kernel.map, bound.input = step.kernel.input;
       bound.output = step.kernel.output, bound.source = step.kernel.source, bound.sink = step.kernel.sink;
       bound.residency = step.kernel.residency, bound.part = step.part, bound.parts = step.parts, bound.panel = 24;
@@ -115,7 +120,8 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
       const cpu::Kernel kernel = cpu::find_kernel(step.kernel, bound);
       std::vector<std::pair<Index, Index>> cuts;
       for (Index first = 0; first < kernel.blocks;) {
-        const Index length = cut ? 1 + static_cast<Index>(random() % static_cast<std::uint64_t>(kernel.blocks / 3 + 1)) : kernel.blocks;
+        const Index length =
+            cut ? 1 + static_cast<Index>(random() % static_cast<std::uint64_t>(kernel.blocks / 3 + 1)) : kernel.blocks;
         cuts.emplace_back(first, std::min(kernel.blocks, first + length));
         first = cuts.back().second;
       }
@@ -132,10 +138,14 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
 }
 
 TEST(executor, an_unknown_kernel_is_an_internal_error) {
+  Step step;
+  step.kernel.fold = FoldKind::sum, step.kernel.accumulate = DType::i8;
+  step.in = kInput, step.out = kOutput;
   Schedule schedule;
-  schedule.steps.push_back({.kernel = {.fold = FoldKind::sum, .accumulate = DType::i8}, .in = kInput, .out = kOutput});
+  schedule.steps.push_back(step);
   float in = 1, out = 2;
-  const Status status = cpu::run(schedule, reinterpret_cast<const std::byte*>(&in), reinterpret_cast<std::byte*>(&out), nullptr, nullptr);
+  const Status status =
+      cpu::run(schedule, reinterpret_cast<const std::byte*>(&in), reinterpret_cast<std::byte*>(&out), nullptr, nullptr);
   EXPECT_EQ(status.code(), Code::internal);
   EXPECT_EQ(status.message(), "the CPU catalog has no rows kernel for sum in i8");
   EXPECT_EQ(out, 2);
@@ -151,7 +161,8 @@ TEST(executor, leaves_the_floating_point_environment_alone) {
   for (const unsigned mode : {0x0000u, 0x2000u, 0x4000u, 0x6000u, 0x8040u}) {  // nearest, down, up, zero; FTZ with DAZ
     const unsigned wanted = (before & ~(0xe040u | kSticky)) | mode;
     for (const Case& item : all_cases()) {
-      const auto plan = plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
+      const auto plan =
+          plan_for(item.request, item.in, item.out, {.device = DeviceFacts::host(), .strategy = item.strategy});
       if (!plan || item.in.dtype != DType::f32) continue;
       Array in(item.in), out(item.out);
       fill_with(in, 1.5L);

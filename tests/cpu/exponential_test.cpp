@@ -68,7 +68,9 @@ TEST(exponential, of_every_float) {
   Sweep sweep;
   std::vector<float> x(kBlock), got(kBlock);
   // Far from 0 there is nothing to measure: results are 0, 1 or inf there, and every 257th bit pattern must do.
-  const auto is_close = [](std::uint64_t bits) { return (bits & 0x7fffffff) >= 0x2f000000 && (bits & 0x7fffffff) < 0x43000000; };
+  const auto is_close = [](std::uint64_t bits) {
+    return (bits & 0x7fffffff) >= 0x2f000000 && (bits & 0x7fffffff) < 0x43000000;
+  };
   for (std::uint64_t first = 0; first < kAll;) {
     const bool close = is_close(first);
     const std::uint64_t stride = close ? 1 : 257;

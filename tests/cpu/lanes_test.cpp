@@ -1,6 +1,5 @@
 // Each word of the vocabulary says the same on lanes and on numbers, bit for bit, whatever stands in the other lanes.
 #include "kernels/cpu/states.h"
-
 #include "tests/support/convert.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +18,8 @@ class LanesOfType : public ::testing::Test {
   static std::vector<T> values() {
     using L = std::numeric_limits<T>;
     const T inf = L::infinity(), nan = L::quiet_NaN();
-    return {0, -T(0), 1, -1, 2, T(-2.5), L::min(), -L::min(), L::denorm_min(), -L::denorm_min(), L::max(), L::lowest(),
-            inf, -inf, nan, -nan, T(1e-3), 100};
+    return {0,        -T(0),       1,   -1,   2,   T(-2.5), L::min(), -L::min(), L::denorm_min(), -L::denorm_min(),
+            L::max(), L::lowest(), inf, -inf, nan, -nan,    T(1e-3),  100};
   }
 
   // Calls work(lanes of a, lanes of b, a[i], b[i]) so that each pair of values meets in each lane.
@@ -39,7 +38,8 @@ class LanesOfType : public ::testing::Test {
   }
 
   static void expect_same(T got, T want) {
-    EXPECT_TRUE(got != got ? want != want : got == want && std::signbit(got) == std::signbit(want)) << got << " not " << want;
+    EXPECT_TRUE(got != got ? want != want : got == want && std::signbit(got) == std::signbit(want))
+        << got << " not " << want;
   }
 };
 
@@ -113,9 +113,11 @@ TYPED_TEST(LanesOfType, fold_lanes) {
     const auto moments = cpu::fold_lanes(Variance<TypeParam>(), Variance<V>(), Variance<V>().map(values, 0));
     EXPECT_EQ(moments.count, V::kCount);
     EXPECT_NEAR(static_cast<double>(moments.mean), static_cast<double>(sum / V::kCount), 1e-4);
-    const auto powers = cpu::fold_lanes(OnlineSoftmax<TypeParam>(), OnlineSoftmax<V>(), OnlineSoftmax<V>().map(values, 0));
+    const auto powers =
+        cpu::fold_lanes(OnlineSoftmax<TypeParam>(), OnlineSoftmax<V>(), OnlineSoftmax<V>().map(values, 0));
     EXPECT_EQ(powers.max, 100);
-    const auto two_sum = cpu::fold_lanes(CompensatedSum<TypeParam>(), CompensatedSum<V>(), CompensatedSum<V>().map(values, 0));
+    const auto two_sum =
+        cpu::fold_lanes(CompensatedSum<TypeParam>(), CompensatedSum<V>(), CompensatedSum<V>().map(values, 0));
     EXPECT_EQ(two_sum.sum, sum);
   }
 }

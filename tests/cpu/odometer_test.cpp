@@ -31,7 +31,10 @@ const std::vector<std::vector<Axis>> kShapes = {
     {{.size = 1, .in = 5, .out = 7}},
     {{.size = 4, .in = -3, .out = 1}},
     {{.size = 3, .in = 10, .out = -100}, {.size = 5, .in = 0, .out = 2}},
-    {{.size = 2, .in = 1000, .out = 1}, {.size = 1, .in = 99, .out = 99}, {.size = 4, .in = -7, .out = 3}, {.size = 3, .in = 1, .out = 50}},
+    {{.size = 2, .in = 1000, .out = 1},
+     {.size = 1, .in = 99, .out = 99},
+     {.size = 4, .in = -7, .out = 3},
+     {.size = 3, .in = 1, .out = 50}},
 };
 
 TEST(odometer, counts_in_row_major_order) {

@@ -48,8 +48,10 @@ void expect_moved(const std::vector<Axis>& axes, DType type, std::uint64_t seed)
   EXPECT_TRUE(out == expected);
 }
 
-const std::vector<std::vector<Index>> kShapes = {{1}, {31}, {33, 65}, {32, 32}, {100, 3}, {3, 100}, {5, 33, 34}, {2, 40, 3, 41},
-                                                 {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {2, 20000}};
+const std::vector<std::vector<Index>> kShapes = {{1},         {31},           {33, 65},
+                                                 {32, 32},    {100, 3},       {3, 100},
+                                                 {5, 33, 34}, {2, 40, 3, 41}, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+                                                 {2, 20000}};
 
 template <class T>
 void expect_every_order(DType type) {
@@ -83,8 +85,10 @@ TEST(permute, keeps_every_bit) {
   const std::uint32_t in[] = {0x7f800001, 0xffc12345, 0x00000001, 0x80000000};
   std::uint32_t out[4] = {};
   const std::vector<Axis> axes = {{.size = 4, .in = 1, .out = 1}};
-  const cpu::Arguments step{.in = reinterpret_cast<const std::byte*>(in), .out = reinterpret_cast<std::byte*>(out),
-                            .kept = list(axes), .reduced = {}};
+  const cpu::Arguments step{.in = reinterpret_cast<const std::byte*>(in),
+                            .out = reinterpret_cast<std::byte*>(out),
+                            .kept = list(axes),
+                            .reduced = {}};
   cpu::permute_kernel(DType::f32)(step, 0, cpu::permute_blocks(step));
   EXPECT_TRUE(std::equal(std::begin(in), std::end(in), out));
 }

@@ -1,7 +1,6 @@
 // The quick maximum is either the exact one or not certain: whatever stands wherever in a leaf or a column.
 #include "kernels/cpu/fold_columns.h"
 #include "kernels/cpu/fold_rows.h"
-
 #include "tests/cpu/walks.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +37,8 @@ void expect_rows(Index n) {
           leaf.count = 1, leaf.elements = n;
           leaf.segments[0] = {.start = x.data(), .length = n, .index = 0, .weight = 1};
           const T got = cpu::fold_leaf<F, T>(F<T>(), F<cpu::LanesOf<T>>(), leaf);
-          ASSERT_TRUE(same(got, expected_of<F>(x.data(), n, 1))) << got << " base " << base << " first " << first << " second " << second;
+          ASSERT_TRUE(same(got, expected_of<F>(x.data(), n, 1)))
+              << got << " base " << base << " first " << first << " second " << second;
         }
 }
 
@@ -71,12 +71,14 @@ void expect_columns() {
     for (const float base : {0.f, -0.f, 1.f, -1.f, -L::infinity()})
       for (std::uint64_t seed = 0; seed < 60; ++seed) {
         std::vector<float> x(static_cast<std::size_t>(columns * kRows), base);
-        for (std::uint64_t i = 0; i < seed % 9; ++i) x[hash(seed * 100 + i) % x.size()] = odd[hash(seed * 100 + i + 50) % 7];
+        for (std::uint64_t i = 0; i < seed % 9; ++i)
+          x[hash(seed * 100 + i) % x.size()] = odd[hash(seed * 100 + i + 50) % 7];
         std::vector<V> states(static_cast<std::size_t>((columns + V::kCount - 1) / V::kCount));
         cpu::fold_column_leaf(F<V>(), Rows{x.data(), columns}, kRows, columns, states.data(), cpu::PivotScratch<V>{});
         for (Index c = 0; c < columns; ++c) {
           const float got = lane(states[static_cast<std::size_t>(c / V::kCount)], static_cast<int>(c % V::kCount));
-          ASSERT_TRUE(same(got, expected_of<F>(x.data() + c, kRows, columns))) << "column " << c << " of " << columns << ": " << got;
+          ASSERT_TRUE(same(got, expected_of<F>(x.data() + c, kRows, columns)))
+              << "column " << c << " of " << columns << ": " << got;
         }
       }
 }

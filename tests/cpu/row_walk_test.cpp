@@ -83,7 +83,8 @@ TEST(row_walk, integers) { expect_each_once<std::int32_t, std::int32_t>(DType::i
 TEST(row_walk, dense_runs_are_folded_where_they_lie) {
   const std::vector<Axis> axes = {{.size = 3, .in = 2000, .out = 2000}, {.size = 2000, .in = 1, .out = 1}};
   const Numbered<float> data(6000);
-  cpu::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0, 6000);
+  cpu::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0,
+                                            6000);
   cpu::Leaf<float> leaf;
   while (walk.next(leaf))
     for (int s = 0; s < leaf.count; ++s)
@@ -93,7 +94,8 @@ TEST(row_walk, dense_runs_are_folded_where_they_lie) {
 TEST(row_walk, short_runs_share_a_leaf) {
   const std::vector<Axis> axes = {{.size = 200, .in = 10, .out = 7}, {.size = 7, .in = 1, .out = 1}};
   const Numbered<float> data(2000);
-  cpu::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0, 1400);
+  cpu::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0,
+                                            1400);
   cpu::Leaf<float> leaf;
   ASSERT_TRUE(walk.next(leaf));
   EXPECT_EQ(leaf.count, cpu::Leaf<float>::kSegments);
@@ -103,7 +105,8 @@ TEST(row_walk, short_runs_share_a_leaf) {
 TEST(row_walk, truth) {
   const std::vector<Axis> axes = {{.size = 3001, .in = 1, .out = 1}};
   const Numbered<float> data(3001);
-  cpu::RowWalk<std::uint8_t, Loading::truth> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero() - 40, 0, 3001);
+  cpu::RowWalk<std::uint8_t, Loading::truth> walk({.kept = {}, .reduced = list(axes), .input = DType::f32},
+                                                  data.zero() - 40, 0, 3001);
   cpu::Leaf<std::uint8_t> leaf;
   Index zeros = 0, ones = 0;
   while (walk.next(leaf))
@@ -117,7 +120,8 @@ TEST(row_walk, of_62_axes) {
   for (int i = 0; i < 62; ++i) axes.push_back({.size = 2, .in = 0, .out = Index{1} << (61 - i)});
   const Numbered<float> data(1);
   const Index last = Index{1} << 62;
-  const Visit visit = walked<float>({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), last - 3, last);
+  const Visit visit =
+      walked<float>({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), last - 3, last);
   EXPECT_EQ(visit.indices, (std::vector<Index>{last - 3, last - 2, last - 1}));
 }
 

@@ -1,7 +1,6 @@
 // Axes and data for tests of walks: each element holds its own number, so that a visit names what was visited.
 #pragma once
 #include "kernels/cpu/arguments.h"
-
 #include "tests/support/values.h"
 
 #include <numeric>
@@ -49,8 +48,9 @@ class Numbered {
 };
 
 inline const std::vector<std::vector<Index>> kWalkShapes = {
-    {}, {1}, {5}, {1023}, {1024}, {1025}, {5000}, {3, 700}, {70, 3}, {2, 3, 4, 5}, {40, 2, 33}, {1, 7, 1, 200}, {130, 9},
-    {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {1500, 2},
+    {},        {1},     {5},          {1023},      {1024},         {1025},   {5000},
+    {3, 700},  {70, 3}, {2, 3, 4, 5}, {40, 2, 33}, {1, 7, 1, 200}, {130, 9}, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+    {1500, 2},
 };
 
 }  // namespace ndfold::test

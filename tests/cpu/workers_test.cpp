@@ -48,7 +48,8 @@ TEST(workers, one_thread_is_the_caller) {
   static thread_local bool mine = false;
   mine = true;
   std::atomic<int> elsewhere = 0;
-  workers->run(100, [](void* context, Index) { *static_cast<std::atomic<int>*>(context) += !mine; }, &elsewhere);
+  workers->run(
+      100, [](void* context, Index) { *static_cast<std::atomic<int>*>(context) += !mine; }, &elsewhere);
   EXPECT_EQ(elsewhere, 0);
 }
 
@@ -57,8 +58,12 @@ TEST(workers, results_are_seen_by_the_caller) {
   const auto workers = make_workers(4);
   for (int round = 0; round < 200; ++round) {
     std::vector<Index> plain(64, -1);
-    workers->run(64, [](void* context, Index task) { (*static_cast<std::vector<Index>*>(context))[static_cast<std::size_t>(task)] = task; },
-                 &plain);
+    workers->run(
+        64,
+        [](void* context, Index task) {
+          (*static_cast<std::vector<Index>*>(context))[static_cast<std::size_t>(task)] = task;
+        },
+        &plain);
     for (std::size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(plain[i], static_cast<Index>(i));
   }
 }
@@ -106,7 +111,7 @@ TEST(workers, serve_many_callers_at_once) {
 TEST(workers, come_and_go) {
   for (int round = 0; round < 30; ++round) {
     const auto workers = make_workers(4);
-    if (round % 2 == 0) EXPECT_TRUE(runs_each_once(*workers, 10));
+    EXPECT_TRUE(round % 2 == 0 || runs_each_once(*workers, 10));
   }
 }
 

@@ -48,7 +48,8 @@ Array result_of(const ReducePlan& plan, const Case& item) {
 
 template <class Planner>  // ReducePlan or a PlanCache: the same three functions
 Result<ReducePlan> ask(Planner& planner, const Case& item) {
-  if (const auto* reduce = std::get_if<ReduceSpec>(&item.request)) return planner.reduce(item.in, item.out, *reduce, item.options);
+  if (const auto* reduce = std::get_if<ReduceSpec>(&item.request))
+    return planner.reduce(item.in, item.out, *reduce, item.options);
   if (const auto* softmax = std::get_if<SoftmaxSpec>(&item.request))
     return planner.softmax(item.in, item.out, *softmax, item.options);
   return planner.permute(item.in, item.out, std::get<Order>(item.request), item.options);

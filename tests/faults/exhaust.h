@@ -44,7 +44,8 @@ void exhaust(const Call& call, const Check& check) {
       const long living = FailingMemory::living();
       const Fate fate = fate_of(failing, mode, call);
       ASSERT_TRUE(fate.code.has_value()) << "an exception crossed the API";
-      ASSERT_TRUE(*fate.code == Code::ok || (*fate.code == Code::out_of_memory && fate.failures > 0)) << name(*fate.code);
+      ASSERT_TRUE(*fate.code == Code::ok || (*fate.code == Code::out_of_memory && fate.failures > 0))
+          << name(*fate.code);
       EXPECT_TRUE(*fate.code == Code::ok || FailingMemory::living() == living) << "memory leaked";
       ASSERT_NO_FATAL_FAILURE(check(*fate.code));
       ASSERT_FALSE(::testing::Test::HasFailure());

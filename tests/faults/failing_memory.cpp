@@ -1,11 +1,11 @@
 #include "tests/faults/failing_memory.h"
 
+#include <malloc.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <new>
-
-#include <malloc.h>
 
 namespace ndfold::test {
 namespace {

@@ -13,9 +13,9 @@ class FailingMemory {
   static void arm(long failing, Mode mode);  ///< counts from 1; 0: fails none, only counts
   static void disarm();
 
-  static long calls();     ///< allocations asked for since arm()
-  static long failures();  ///< how many of them failed
-  static long living();    ///< blocks allocated and not yet freed
+  static long calls();       ///< allocations asked for since arm()
+  static long failures();    ///< how many of them failed
+  static long living();      ///< blocks allocated and not yet freed
   static bool next_fails();  ///< for the allocation functions themselves
   static void born();
   static void died();
@@ -24,7 +24,9 @@ class FailingMemory {
 /// Arms for one scope.
 class Failing {
  public:
-  explicit Failing(long failing, FailingMemory::Mode mode = FailingMemory::Mode::transient) { FailingMemory::arm(failing, mode); }
+  explicit Failing(long failing, FailingMemory::Mode mode = FailingMemory::Mode::transient) {
+    FailingMemory::arm(failing, mode);
+  }
   ~Failing() { FailingMemory::disarm(); }
   Failing(const Failing&) = delete;
   Failing& operator=(const Failing&) = delete;

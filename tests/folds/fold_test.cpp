@@ -1,7 +1,6 @@
 // The concepts that folds model, and the pieces of kernels/folds/fold.h.
-#include "kernels/cpu/states.h"  // before the folds: their text finds splat() of lanes only when it is declared first
-
-#include "kernels/folds/fold.h"
+// Through states.h, which brings fold.h: a fold's text finds splat() of lanes only when lanes.h comes first.
+#include "kernels/cpu/states.h"
 #include "kernels/folds/logical.h"
 #include "kernels/folds/norms.h"
 
@@ -17,13 +16,13 @@ using cpu::Lanes;
 template <template <class> class F, class... A>
 inline constexpr bool kAreFolds = (FinalFold<F<A>> && ...);
 template <template <class> class F>
-inline constexpr bool kFoldsFloats = kAreFolds<F, float, double> && Fold<F<Lanes<float>>> && Fold<F<Lanes<double>>>;
+inline constexpr bool kFoldsFloats = kAreFolds<F, float, double>&& Fold<F<Lanes<float>>>&& Fold<F<Lanes<double>>>;
 template <template <class> class F>
 inline constexpr bool kFoldsIntegers = kAreFolds<F, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
                                                  std::uint16_t, std::uint32_t, std::uint64_t>;
 template <template <class> class F>
-inline constexpr bool kSplits = FinalFold<Partial<F<float>>> && Fold<Merge<F<float>>> && Fold<Merge<Partial<F<double>>>> &&
-                                std::is_same_v<typename Merge<F<float>>::Value, typename F<float>::State>;
+inline constexpr bool kSplits = FinalFold<Partial<F<float>>>&& Fold<Merge<F<float>>>&& Fold<Merge<Partial<F<double>>>>&&
+    std::is_same_v<typename Merge<F<float>>::Value, typename F<float>::State>;
 
 static_assert(kFoldsFloats<Sum> && kFoldsFloats<Mean> && kFoldsFloats<Prod>);
 static_assert(kFoldsFloats<CompensatedSum> && kFoldsFloats<CompensatedMean>);
@@ -33,7 +32,8 @@ static_assert(kFoldsFloats<SumOfSquares> && kFoldsFloats<L1> && kFoldsFloats<L2>
 static_assert(kFoldsFloats<OnlineSoftmax> && kFoldsFloats<LogSumExp>);
 static_assert(kAreFolds<ArgMax, float, double> && kAreFolds<ArgMin, float, double>);
 static_assert(kFoldsIntegers<Max> && kFoldsIntegers<Min> && kFoldsIntegers<ArgMax> && kFoldsIntegers<ArgMin>);
-static_assert(kAreFolds<Sum, std::uint64_t> && kAreFolds<Prod, std::uint64_t> && kAreFolds<SumOfSquares, std::uint64_t>);
+static_assert(kAreFolds<Sum, std::uint64_t> && kAreFolds<Prod, std::uint64_t> &&
+              kAreFolds<SumOfSquares, std::uint64_t>);
 static_assert(kAreFolds<Any, std::uint8_t> && kAreFolds<All, std::uint8_t> && kAreFolds<CountNonzero, std::uint8_t>);
 
 static_assert(kSplits<Sum> && kSplits<Max> && kSplits<ArgMin> && kSplits<Variance> && kSplits<LogSumExp>);

@@ -47,10 +47,13 @@ class Laws {
     for (int lane = 0; lane < kWidth; ++lane) rows_.push_back(any_row<A>(subject_.range, n, random));
     order_.resize(static_cast<std::size_t>(n));
     for (Index i = 0; i < n; ++i) order_[static_cast<std::size_t>(i)] = i;
-    for (Index i = n; i > 1; --i) std::swap(order_[static_cast<std::size_t>(i - 1)], order_[static_cast<std::size_t>(random.below(i))]);
+    for (Index i = n; i > 1; --i)
+      std::swap(order_[static_cast<std::size_t>(i - 1)], order_[static_cast<std::size_t>(random.below(i))]);
   }
 
-  A number(int lane, Index i) const { return static_cast<A>(rows_[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)]); }
+  A number(int lane, Index i) const {
+    return static_cast<A>(rows_[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)]);
+  }
 
   V element(Index i) const {
     A values[kWidth];
@@ -76,11 +79,13 @@ class Laws {
       const Index n = end - begin;
       const auto first = many_.pivot_fold();
       V total = first.identity();
-      for (Index i = begin; i < end; ++i) total = first.combine(total, first.map(element(order_[static_cast<std::size_t>(i)]), 0));
+      for (Index i = begin; i < end; ++i)
+        total = first.combine(total, first.map(element(order_[static_cast<std::size_t>(i)]), 0));
       const V pivot = many_.pivot(total, n);
       const auto second = many_.around(pivot, n);
       V sum = second.identity();
-      for (Index i = begin; i < end; ++i) sum = second.combine(sum, second.map(element(order_[static_cast<std::size_t>(i)]), 0));
+      for (Index i = begin; i < end; ++i)
+        sum = second.combine(sum, second.map(element(order_[static_cast<std::size_t>(i)]), 0));
       return many_.join(total, pivot, sum, n);
     } else {
       return in_a_row(begin, end);
@@ -136,7 +141,8 @@ class Laws {
     for (int i = 0; i < kWidth; ++i) {
       const auto x = one_.finalize(lane(a, i), n_), y = one_.finalize(lane(b, i), n_);
       bool same = same_bits(x, y);
-      if constexpr (std::is_floating_point_v<decltype(one_.finalize(lane(a, i), n_))>) same |= !subject_.exact && x == y;
+      if constexpr (std::is_floating_point_v<decltype(one_.finalize(lane(a, i), n_))>)
+        same |= !subject_.exact && x == y;
       if (!same) return std::string(law) + ": lane " + std::to_string(i) + " differs";
     }
     return {};
@@ -159,7 +165,8 @@ class Laws {
 
   std::string regrouped(Random& random) {
     const Index first = random.below(n_ + 1), second = first + random.below(n_ - first + 1);
-    const State a = random_tree(0, first, random), b = random_tree(first, second, random), c = random_tree(second, n_, random);
+    const State a = random_tree(0, first, random), b = random_tree(first, second, random),
+                c = random_tree(second, n_, random);
     const State left = many_.combine(many_.combine(a, b), c), right = many_.combine(a, many_.combine(b, c));
     if (!subject_.exact) return judge("(a ∘ b) ∘ c", left) + judge("a ∘ (b ∘ c)", right);
     return equal("(a ∘ b) ∘ c = a ∘ (b ∘ c)", left, right);
@@ -221,8 +228,8 @@ class Laws {
   One one_;
   Many many_;
   Index n_ = 0;
-  std::vector<Row> rows_;      // one a lane
-  std::vector<Index> order_;   // in which elements are folded
+  std::vector<Row> rows_;     // one a lane
+  std::vector<Index> order_;  // in which elements are folded
 };
 
 /// The first broken law of F on A, and on lanes of A where folds have them.

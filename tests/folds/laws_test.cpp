@@ -83,7 +83,9 @@ TEST(laws, std) {
 
 TEST(laws, any) { expect_laws_of<Any, std::uint8_t>({.op = ReduceOp::any, .exact = true}); }
 TEST(laws, all) { expect_laws_of<All, std::uint8_t>({.op = ReduceOp::all, .exact = true}); }
-TEST(laws, count_nonzero) { expect_laws_of<CountNonzero, std::uint8_t>({.op = ReduceOp::count_nonzero, .exact = true}); }
+TEST(laws, count_nonzero) {
+  expect_laws_of<CountNonzero, std::uint8_t>({.op = ReduceOp::count_nonzero, .exact = true});
+}
 
 TEST(laws, sumsq) {
   expect_laws_of_floats<SumOfSquares>({.op = ReduceOp::sumsq, .range = Range::squares});
@@ -161,7 +163,8 @@ template <class V>
 struct CarelessVariance : Variance<V> {
   Moments<V> combine(Moments<V> a, Moments<V> b) const {
     const V count = a.count + b.count, of_b = b.count / count, distance = b.mean - a.mean;
-    return {count, a.mean + distance * of_b, a.variance * (a.count / count) + b.variance * of_b + distance * distance * of_b};
+    return {count, a.mean + distance * of_b,
+            a.variance * (a.count / count) + b.variance * of_b + distance * distance * of_b};
   }
 };
 
@@ -180,7 +183,8 @@ TEST(checker, catches_other_wrong_folds) {
   EXPECT_NE((broken_law<MaxFromLowest, float>({.op = ReduceOp::max, .exact = true})), "");
   EXPECT_NE((broken_law<LastArgMax, float>({.op = ReduceOp::argmax, .exact = true})), "");
   EXPECT_NE((broken_law<LastArgMax, int>({.op = ReduceOp::argmax, .exact = true})), "");
-  EXPECT_NE((broken_law<CarelessVariance, float>({.op = ReduceOp::var, .range = Range::squares, .commutes = false})), "");
+  EXPECT_NE((broken_law<CarelessVariance, float>({.op = ReduceOp::var, .range = Range::squares, .commutes = false})),
+            "");
   EXPECT_NE((broken_law<Sum, float>({.op = ReduceOp::sum, .range = Range::sums, .exact = true})), "");  // it rounds
 }
 

@@ -1,4 +1,5 @@
-// What the laws have to know of a fold beside its text: the elements it is tried on, and what the reference says of them.
+// What the laws have to know of a fold beside its text: the elements it is tried on, and what the reference says of
+// them.
 #pragma once
 #include <ndfold/adapt.h>
 
@@ -22,9 +23,9 @@ enum class Range : std::uint8_t {
 struct Subject {
   ReduceOp op;
   Range range = Range::any;
-  bool exact = false;               ///< every tree gives the same bits
-  bool commutes = true;             ///< a ∘ b and b ∘ a are the same bits
-  bool uses_exponential = false;    ///< the lanes' is not the numbers'
+  bool exact = false;             ///< every tree gives the same bits
+  bool commutes = true;           ///< a ∘ b and b ∘ a are the same bits
+  bool uses_exponential = false;  ///< the lanes' is not the numbers'
   bool compensated = false;
   double scale = 1;
   Index ddof = 0;
@@ -72,10 +73,14 @@ Real ordinary(Range range, Index mood, Random& random) {
 
 /// An element that floating-point code gets wrong.
 inline Real special(Index family, Random& random) {
-  const Real kFamilies[][3] = {{-kInfinity, -kInfinity, -kInfinity}, {kInfinity, kInfinity, kInfinity},
-                               {kNaN, kNaN, kNaN},                   {-kInfinity, kNaN, -kInfinity},
-                               {kInfinity, -kInfinity, 0},           {kNaN, kInfinity, -kInfinity},
-                               {0, -0.0L, 0},                        {-kInfinity, 1, -kInfinity}};
+  const Real kFamilies[][3] = {{-kInfinity, -kInfinity, -kInfinity},
+                               {kInfinity, kInfinity, kInfinity},
+                               {kNaN, kNaN, kNaN},
+                               {-kInfinity, kNaN, -kInfinity},
+                               {kInfinity, -kInfinity, 0},
+                               {kNaN, kInfinity, -kInfinity},
+                               {0, -0.0L, 0},
+                               {-kInfinity, 1, -kInfinity}};
   return kFamilies[family % 8][random.below(3)];
 }
 
@@ -90,7 +95,8 @@ Row any_row(Range range, Index n, Random& random) {
   for (Index i = 0; i < n; ++i) {
     Real x;
     if constexpr (std::is_integral_v<A>)
-      x = random.one_in(3) ? any_bits(kType, random.one_in(2) ? 0 : ~std::uint64_t{0} >> 1) : any_bits(kType, random.bits());
+      x = random.one_in(3) ? any_bits(kType, random.one_in(2) ? 0 : ~std::uint64_t{0} >> 1)
+                           : any_bits(kType, random.bits());
     else
       x = rarity > 0 && random.one_in(rarity) ? special(family, random) : ordinary<A>(range, mood, random);
     row.push_back(stored(kType, x));
@@ -124,7 +130,8 @@ std::string misfit(const Subject& subject, const Row& row, R got) {
   Real bound = subject.exact ? 0 : reduce_bound(spec, precision, subject.uses_exponential ? scaled : row, want);
   if (subject.uses_exponential && std::isfinite(want)) bound += powers_error(precision, static_cast<Index>(row.size()));
   if (std::fabs(static_cast<Real>(got) - want) <= bound) return {};
-  const bool vanished = subject.ddof > 0 && std::isinf(want) && variance_of(row, 0) < precision.arithmetic.smallest_normal();
+  const bool vanished =
+      subject.ddof > 0 && std::isinf(want) && variance_of(row, 0) < precision.arithmetic.smallest_normal();
   if (vanished && std::isnan(static_cast<Real>(got))) return {};  // 0 / 0: a variance below the smallest number
   return misfit_text(static_cast<Real>(got), want, bound);
 }
