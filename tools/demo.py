@@ -38,7 +38,7 @@ def softmax_bound(scaled, axes):
     height = min(n, 80) + merges
     largest = scaled.max(axis=axes, keepdims=True)
     distance = largest - scaled
-    exponential = 10 * u
+    exponential = 4 * u
     scaling = u * (abs(scaled) + abs(largest) + distance) + 2 * u * (abs(largest) + log_n)
     total = 2 * u * log_n + exponential + merges * (exponential + u) + height * u / (1 - height * u)
     return u * distance + scaling + exponential + total + 5 * u

@@ -30,8 +30,8 @@ struct Stream {
 struct PlanState;  // lib/api
 
 /// An immutable description of work: problem, schedule, and why each strategy was or was not taken. Cheap to copy, may be
-/// shared and run by many threads at once; holds no pointers to data. Nothing here throws, but that a text or a table which
-/// does not fit in memory throws std::bad_alloc.
+/// shared and run by many threads at once; holds no pointers to data. Nothing here throws: a text or a table for
+/// which there is no memory comes back empty.
 class ReducePlan {
  public:
   /// A reduction of `in` over spec.axes into `out`, whose shape is in's without the reduced axes (or with size 1 there,
@@ -58,7 +58,7 @@ class ReducePlan {
   std::vector<Index> gather_index() const;
   /// What will run, why, why not the others, bytes moved, expected time: a text of a few lines.
   std::string explain() const;
-  /// The same as one JSON object.
+  /// The same as one JSON object. The one call that does not survive running out of memory: nlohmann-json ends the process.
   std::string explain_json() const;
 
   /// Runs the plan. Allocates nothing; on a CPU it returns when the work is done.

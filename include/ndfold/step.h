@@ -72,7 +72,7 @@ struct Tuning {
   int lanes_per_row = 1;   ///< rows: lanes that share a row
   int vector_bytes = 16;   ///< of one load
   int unroll = 1;          ///< independent loads in flight a lane; rows that lanes take at a time, when they share none
-  int panel_bytes = 0;     ///< columns: contiguous bytes of kept axis that a block takes; elementwise: 0 for lanes along rows
+  int panel_bytes = 0;     ///< columns: contiguous bytes of kept axis that a block takes
   int cluster_blocks = 1;  ///< blocks of a cluster
   friend bool operator==(const Tuning&, const Tuning&) = default;
 };

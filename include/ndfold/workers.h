@@ -18,10 +18,12 @@ class Workers {
   virtual void run(Index tasks, Task task, void* context) = 0;
 };
 
-/// Threads of ndfold's own (Eigen's pool); `threads` counts the calling one, at least 1.
+/// Threads of ndfold's own (Eigen's pools); `threads` counts the calling one, at least 1. Fewer when the system has no
+/// more; null when there is no memory for them.
 std::unique_ptr<Workers> make_workers(int threads);
 
-/// The process's workers: NDFOLD_NUM_THREADS, else one a core that this process may use. Started at first use.
+/// The process's workers: NDFOLD_NUM_THREADS, else one a core that this process may use. Started at first use; throws
+/// std::bad_alloc when there is no memory for that.
 Workers& default_workers();
 
 }  // namespace ndfold

@@ -13,7 +13,7 @@ class ColumnTree {
 
   static int levels_for(Index leaves) {
     int levels = 1;
-    for (Index reach = kRadix; reach < leaves; reach *= kRadix) ++levels;
+    for (; leaves > kRadix; leaves = (leaves + kRadix - 1) / kRadix) ++levels;
     return levels + 1;
   }
 

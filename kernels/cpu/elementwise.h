@@ -5,8 +5,10 @@
 
 namespace ndfold::cpu {
 
-/// Lanes lie along the kept axis when the step has panels of it.
-inline bool along_columns(const Arguments& step) { return step.kept.rank > 0 && step.panel > 0; }
+/// Lanes lie along the kept axis when it alone is contiguous and at least two steps of lanes long.
+inline bool along_columns(const Arguments& step) {
+  return inner(step.kept).in == 1 && inner(step.reduced).in != 1 && inner(step.kept).size >= 2 * kLanes<Lanes<float>>;
+}
 
 template <class T>
 T value_at(const Arguments& step, Index i) {

@@ -3,6 +3,8 @@
 #include "kernels/cpu/arguments.h"
 #include "kernels/cpu/states.h"
 
+#include <utility>
+
 namespace ndfold::cpu {
 
 /// Elements of type A, as they lie in memory or staged in a buffer.
@@ -52,14 +54,19 @@ template <class LaneFold, class A>
       for (int k = 0; k < kAccumulators; ++k)
         sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i + k * kWidth), 0));
     if constexpr (kWidth > 1) {
-      for (int k = 0; i + kWidth <= n; i += kWidth, ++k) sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i), 0));
+      // The ends of short segments take turns: on the same accumulators they would add up to a running sum.
+      int k = s % kAccumulators;
+      const auto turn = [&k] { return std::exchange(k, (k + 1) % kAccumulators); };
+      for (; i + kWidth <= n; i += kWidth) {
+        auto& sum = sums[turn()];
+        sum = fold.combine(sum, fold.map(load<V>(x + i), 0));
+      }
       if (i < n) {
         A rest[kWidth] = {};
         for (Index j = 0; i + j < n; ++j) rest[j] = x[i + j];
         const auto mapped = fold.map(load<V>(rest), 0);
         const auto mask = first_lanes<A>(static_cast<int>(n - i));
-        sums[kAccumulators - 1] =
-            fold.combine(sums[kAccumulators - 1], select_state(mask, mapped, fold.identity()));
+        sums[k] = fold.combine(sums[k], select_state(mask, mapped, fold.identity()));
       }
     }
   }

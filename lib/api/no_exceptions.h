@@ -20,4 +20,14 @@ auto or_out_of_memory(Work&& work) -> decltype(work()) {
   }
 }
 
+/// work(), or something empty.
+template <class Work>
+auto or_empty(Work&& work) -> decltype(work()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 }  // namespace ndfold

@@ -77,6 +77,20 @@ Status check_workspace(const PlanState& state, const void* in, const void* out, 
   return {};
 }
 
+std::vector<Index> gather_offsets(const Problem& problem) {
+  if (problem.inputs == 0) return {};
+  std::vector<Index> offsets = {0};
+  for (const auto* group : {&problem.as_given.kept, &problem.as_given.reduced})
+    for (const Axis& axis : *group) {
+      std::vector<Index> next;
+      next.reserve(offsets.size() * static_cast<std::size_t>(axis.size));
+      for (Index offset : offsets)
+        for (Index i = 0; i < axis.size; ++i) next.push_back(offset + i * axis.in);
+      offsets.swap(next);
+    }
+  return offsets;
+}
+
 // A refusal's sentence may need memory; nothing else here does.
 Status checked_run(const PlanState& state, const void* in, void* out, const Workspace& workspace, const Stream& stream) {
   if (state.request.options.device.kind != DeviceKind::cpu)
@@ -142,25 +156,16 @@ std::span<const Step> ReducePlan::steps() const { return state_->choice.schedule
 
 std::string_view ReducePlan::strategy() const { return state_->choice.strategy; }
 
-std::string ReducePlan::explain() const { return ndfold::explain(state_->request, state_->problem, state_->choice); }
+std::string ReducePlan::explain() const {
+  return or_empty([&] { return ndfold::explain(state_->request, state_->problem, state_->choice); });
+}
 
 std::string ReducePlan::explain_json() const {
-  return ndfold::explain_json(state_->request, state_->problem, state_->choice);
+  return or_empty([&] { return ndfold::explain_json(state_->request, state_->problem, state_->choice); });
 }
 
 std::vector<Index> ReducePlan::gather_index() const {
-  const Problem& problem = state_->problem;
-  if (problem.inputs == 0) return {};
-  std::vector<Index> offsets = {0};
-  for (const auto* group : {&problem.as_given.kept, &problem.as_given.reduced})
-    for (const Axis& axis : *group) {
-      std::vector<Index> next;
-      next.reserve(offsets.size() * static_cast<std::size_t>(axis.size));
-      for (Index offset : offsets)
-        for (Index i = 0; i < axis.size; ++i) next.push_back(offset + i * axis.in);
-      offsets.swap(next);
-    }
-  return offsets;
+  return or_empty([&] { return gather_offsets(state_->problem); });
 }
 
 Status ReducePlan::run(const void* in, void* out, Workspace workspace, Stream stream) const {

@@ -149,7 +149,6 @@ Step permute_step(DType type, std::vector<Axis> axes, Buffer in, Buffer out, con
 Step elementwise_step(MapKind map, const Step& rows, Buffer in, DType input, Buffer out, DType output, Buffer values) {
   Step step = rows;
   step.kernel.body = Body::elementwise;
-  if (rows.kernel.body == Body::rows) step.kernel.tuning.panel_bytes = 0;
   step.kernel.map = map;
   step.kernel.input = input;
   step.kernel.output = output;

@@ -1,5 +1,5 @@
-// The CPU's rows. A panel is what a core folds side by side: wide enough for its rows to be streams, narrow enough that a
-// softmax's slab (reduced × panel) stays in the core's L2 between fold and map.
+// The CPU's rows. A panel is what a core folds side by side: wide enough for its rows to be streams. A softmax's slab
+// (reduced × panel) waits in the output, and with it in the caches, as long as those hold a few MiB a core.
 #pragma once
 #include "plans/tuning/tuning.h"
 
@@ -10,14 +10,8 @@ inline constexpr std::string_view kHostEvidence = "docs/measurements/host-panels
 inline constexpr TuningRow kHostTuning[] = {
     {{.strategy = "rows_in_block", .reduced_up_to = 1 << 17, .softmax_only = true}, {}, Residency::output, kHostEvidence},
     {{.strategy = "rows_in_block"}, {}, Residency::none, kHostEvidence},
-    {{.strategy = "columns_in_block", .reduced_up_to = 128, .softmax_only = true},
-     {.panel_bytes = 4096}, Residency::output, kHostEvidence},
-    {{.strategy = "columns_in_block", .reduced_up_to = 512, .softmax_only = true},
-     {.panel_bytes = 1024}, Residency::output, kHostEvidence},
-    {{.strategy = "columns_in_block", .reduced_up_to = 2048, .softmax_only = true},
-     {.panel_bytes = 256}, Residency::output, kHostEvidence},
     {{.strategy = "columns_in_block", .reduced_up_to = 8192, .softmax_only = true},
-     {.panel_bytes = 64}, Residency::output, kHostEvidence},
+     {.panel_bytes = 4096}, Residency::output, kHostEvidence},
     {{.strategy = "columns_in_block"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "split"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "permute_then_rows"}, {}, Residency::output, kHostEvidence},

@@ -8,6 +8,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <system_error>
+#include <vector>
 
 #include <sched.h>
 
@@ -30,28 +33,40 @@ struct Shift {
   }
 };
 
+// A worker that waited for workers could wait for ever: it does their work itself.
+thread_local bool is_worker = false;
+
+// A pool a thread: the constructor of an Eigen pool with several is not safe when memory runs out halfway.
 class EigenWorkers final : public Workers {
  public:
-  explicit EigenWorkers(int threads) : threads_(std::max(threads, 1)), pool_(std::max(threads_ - 1, 1)) {}
+  explicit EigenWorkers(int threads) {
+    try {
+      while (static_cast<int>(helpers_.size()) + 1 < threads) helpers_.push_back(std::make_unique<Eigen::ThreadPool>(1));
+    } catch (const std::system_error&) {  // the system has no more threads: those there are will do
+    }
+  }
 
-  int threads() const override { return threads_; }
+  int threads() const override { return static_cast<int>(helpers_.size()) + 1; }
 
   void run(Index tasks, Task task, void* context) override {
-    const auto helpers = static_cast<unsigned>(std::min<Index>(threads_, tasks)) - (tasks > 0);
-    // A worker that waited for workers could wait for ever.
-    if (helpers == 0 || pool_.CurrentThreadId() >= 0) {
+    const auto needed = static_cast<std::size_t>(std::clamp<Index>(tasks - 1, 0, static_cast<Index>(helpers_.size())));
+    if (needed == 0 || is_worker) {
       for (Index i = 0; i < tasks; ++i) task(context, i);
       return;
     }
-    Shift shift(tasks, task, context, helpers);
-    for (unsigned i = 0; i < helpers; ++i) pool_.Schedule([&shift] { shift.work(), shift.leave.Notify(); });
+    Shift shift(tasks, task, context, static_cast<unsigned>(needed));
+    for (std::size_t i = 0; i < needed; ++i)
+      helpers_[i]->Schedule([&shift] {
+        is_worker = true;
+        shift.work();
+        shift.leave.Notify();
+      });
     shift.work();
     shift.leave.Wait();
   }
 
  private:
-  int threads_;
-  Eigen::ThreadPool pool_;
+  std::vector<std::unique_ptr<Eigen::ThreadPool>> helpers_;
 };
 
 int usable_cores() {
@@ -70,11 +85,17 @@ int wanted_threads() {
 
 }  // namespace
 
-std::unique_ptr<Workers> make_workers(int threads) { return std::make_unique<EigenWorkers>(threads); }
+std::unique_ptr<Workers> make_workers(int threads) {
+  try {
+    return std::make_unique<EigenWorkers>(threads);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 // Never destroyed: a plan may run while the process's static objects are going away.
 Workers& default_workers() {
-  static Workers* const workers = make_workers(wanted_threads()).release();
+  static Workers* const workers = new EigenWorkers(wanted_threads());
   return *workers;
 }
 
