@@ -16,7 +16,8 @@ void flip_negative(std::vector<RoleAxis>& axes, ReducedOut role, Canonical& resu
   for (auto& [axis, reduced] : axes) {
     if (axis.in >= 0) continue;
     result.in_offset += (axis.size - 1) * axis.in;
-    (reduced && role == ReducedOut::index_weight ? result.index_offset : result.out_offset) += (axis.size - 1) * axis.out;
+    (reduced && role == ReducedOut::index_weight ? result.index_offset : result.out_offset) +=
+        (axis.size - 1) * axis.out;
     axis.in = -axis.in;
     axis.out = -axis.out;
   }

@@ -18,10 +18,10 @@ constexpr double on_stairs(const StairRow (&rows)[N], double x) {
 
 /// By contiguous run in bytes: column tiles of a pitch of 16 KiB, docs/measurements/h200-facts.md#contiguous-runs.
 /// Runs below 16 bytes were not measured: a 32-byte sector is fetched for each element.
-inline constexpr StairRow kReadByRun[] = {{2, 0.05}, {4, 0.09}, {8, 0.17}, {16, 0.33}, {32, 0.60},
-                                          {64, 0.66}, {128, 0.97}, {1e300, 1.0}};
-inline constexpr StairRow kCopyByRun[] = {{2, 0.03}, {4, 0.06}, {8, 0.11}, {16, 0.20}, {32, 0.69},
-                                          {64, 0.77}, {128, 0.95}, {1e300, 1.0}};
+inline constexpr StairRow kReadByRun[] = {{2, 0.05},  {4, 0.09},  {8, 0.17},   {16, 0.33},
+                                          {32, 0.60}, {64, 0.66}, {128, 0.97}, {1e300, 1.0}};
+inline constexpr StairRow kCopyByRun[] = {{2, 0.03},  {4, 0.06},  {8, 0.11},   {16, 0.20},
+                                          {32, 0.69}, {64, 0.77}, {128, 0.95}, {1e300, 1.0}};
 
 /// A kernel of ours against a driver's copy: 3.9 to 4.1 of 4.27 TB/s, docs/measurements/h200-facts.md#bandwidth.
 inline constexpr double kKernelShare = 0.95;
@@ -31,8 +31,8 @@ inline constexpr StairRow kShareByCluster[] = {{2, 1.0}, {4, 0.97}, {8, 0.94}, {
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kShareByGroup[] = {{2, 0.95}, {8, 0.85}, {32, 0.74}, {64, 0.65}, {128, 0.55}, {1e300, 0.65}};
 
-/// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. 29 blocks a tile reached 61 % of a
-/// copy with one block an SM, 68 % with three or four: docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip.
+/// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. 29 blocks a tile reached 61 % of
+/// a copy with one block an SM, 68 % with three or four: docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip.
 inline constexpr StairRow kOverlapByResidents[] = {{1, 0.9}, {2, 0.96}, {1e300, 1.0}};
 
 /// A load's time on a busy bus, by Little's law: 48 KiB in flight on each of 132 multiprocessors fill 4.52 TB/s,

@@ -61,8 +61,8 @@ Status check_reduce(const ReduceSpec& spec, const ViewDesc& in, const ViewDesc& 
     return Status(Code::invalid_argument, "ddof is " + std::to_string(spec.ddof) + ", it must be at least 0");
   if (const Status status = check_output_type(spec.op, in.dtype, out.dtype); !status.ok()) return status;
   if (facts(spec.op).needs_elements && count == 0 && element_count(out) > 0)
-    return Status(Code::empty_reduction, std::string(name(spec.op)) + " of no elements has no value: in has sizes " +
-                                             text_of(in.sizes));
+    return Status(Code::empty_reduction,
+                  std::string(name(spec.op)) + " of no elements has no value: in has sizes " + text_of(in.sizes));
   if (facts(spec.op).output == OutputRule::index) {
     const int bits = static_cast<int>(size_bytes(out.dtype)) * 8 - is_signed_integer(out.dtype);
     if (bits < 63 && count > (Index{1} << bits))

@@ -7,14 +7,14 @@ namespace ndfold {
 
 struct Problem {
   RequestKind kind = RequestKind::reduce;
-  FoldKind fold = FoldKind::none;     ///< none for a permute
+  FoldKind fold = FoldKind::none;  ///< none for a permute
   SinkKind sink = SinkKind::store;
   DType input = DType::f32, accumulate = DType::f32, output = DType::f32;
-  Canonical axes;                     ///< sorted and joined; left empty when no element is read or written
-  Canonical as_given;                 ///< in the caller's order, for the literal chain
-  Index outputs = 0;                  ///< elements of the output tensor
-  Index inputs = 0;                   ///< elements of the input tensor
-  Index count = 0;                    ///< elements folded into one output, repeats included
+  Canonical axes;      ///< sorted and joined; left empty when no element is read or written
+  Canonical as_given;  ///< in the caller's order, for the literal chain
+  Index outputs = 0;   ///< elements of the output tensor
+  Index inputs = 0;    ///< elements of the input tensor
+  Index count = 0;     ///< elements folded into one output, repeats included
   Index ddof = 0;
   double scale = 1, alpha = 1;
   Index in_alignment_bytes = 1, out_alignment_bytes = 1;
@@ -25,7 +25,7 @@ struct Problem {
   bool folds_nothing() const { return axes.reduced.empty() && axes.repeat == 1; }
   /// Rows: the axis with the smallest stride is reduced. Columns: it is kept.
   bool innermost_is_reduced() const;
-  double bytes_in() const;   ///< fewest possible to read: elements of distinct input offsets
+  double bytes_in() const;  ///< fewest possible to read: elements of distinct input offsets
   double bytes_out() const;
 };
 

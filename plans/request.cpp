@@ -53,8 +53,7 @@ Result<std::vector<bool>> axis_flags(const AxisSet& set, int rank, std::string_v
                                                 ", but the input has " + std::to_string(rank) +
                                                 (rank == 1 ? " axis" : " axes"));
     if (flags[static_cast<std::size_t>(axis)])
-      return Status(Code::invalid_argument,
-                    std::string(argument) + " names axis " + std::to_string(axis) + " twice");
+      return Status(Code::invalid_argument, std::string(argument) + " names axis " + std::to_string(axis) + " twice");
     flags[static_cast<std::size_t>(axis)] = true;
   }
   return flags;

@@ -1,5 +1,5 @@
-// A request: exactly what the caller said, compared by value. It is the key of the plan cache: looking a plan up must not
-// cost a canonicalization.
+// A request: exactly what the caller said, compared by value. It is the key of the plan cache: looking a plan up must
+// not cost a canonicalization.
 #pragma once
 #include <ndfold/spec.h>
 #include <ndfold/status.h>
@@ -21,7 +21,8 @@ struct Request {
 inline Request request_of(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec, const PlanOptions& options) {
   return {.kind = RequestKind::reduce, .in = in, .out = out, .reduce = spec, .options = options};
 }
-inline Request request_of(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec, const PlanOptions& options) {
+inline Request request_of(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
+                          const PlanOptions& options) {
   return {.kind = RequestKind::softmax, .in = in, .out = out, .softmax = spec, .options = options};
 }
 inline Request request_of(const ViewDesc& in, const ViewDesc& out, const Order& order, const PlanOptions& options) {

@@ -79,7 +79,8 @@ Status check_view(const ViewDesc& view, std::string_view argument) {
   for (Index size : view.sizes) count *= size;
   count *= static_cast<Index>(size_bytes(view.dtype));
   if (!count.fits())
-    return Status(Code::overflow, std::string(argument) + " of sizes " + text_of(view.sizes) + " has more than 2^63 bytes");
+    return Status(Code::overflow,
+                  std::string(argument) + " of sizes " + text_of(view.sizes) + " has more than 2^63 bytes");
   return extent_of(view, argument).error();
 }
 

@@ -132,25 +132,30 @@ concept MatrixLike = requires(T& x) {
 
 template <class T>
 concept RangeLike = !MdspanLike<T> && !TensorLike<T> && !MatrixLike<T> && std::ranges::contiguous_range<T> &&
-                    std::ranges::sized_range<T> && requires(T& x) {
-                      { std::ranges::data(x) } -> ElementPointer;
-                    };
+                    std::ranges::sized_range<T> && requires(T & x) {
+  { std::ranges::data(x) } -> ElementPointer;
+};
 
 /// Owners of their elements: a view of a temporary one would dangle.
 template <class T>
-concept OwningTensor = requires(T& x) { x.resize(x.dimensions()); };
+concept OwningTensor = requires(T& x) {
+  x.resize(x.dimensions());
+};
 template <class T>
 concept OwningMatrix = std::same_as<T, typename T::PlainObject>;
 
 /// std::mdspan's rank is static, and of rank 0 its stride() must not even be instantiated.
 template <class T>
-concept RankZero = requires { requires T::rank() == 0; };
+concept RankZero = requires {
+  requires T::rank()
+  == 0;
+};
 
 }  // namespace detail
 
 /// Anything like std::mdspan.
 template <class T>
-  requires detail::MdspanLike<std::remove_reference_t<T>>
+requires detail::MdspanLike<std::remove_reference_t<T>>
 auto view_of(T&& x) {
   std::vector<Index> sizes;
   std::vector<Index> strides;
@@ -165,16 +170,16 @@ auto view_of(T&& x) {
 
 /// Anything like Eigen::Tensor or TensorMap, in either layout; a Tensor must be a variable.
 template <class T>
-  requires detail::TensorLike<std::remove_reference_t<T>> &&
-           (std::is_lvalue_reference_v<T> || !detail::OwningTensor<T>)
-auto view_of(T&& x) {
+requires detail::TensorLike<std::remove_reference_t<T>> &&
+    (std::is_lvalue_reference_v<T> || !detail::OwningTensor<T>)auto view_of(T&& x) {
   using Tensor = std::remove_cvref_t<T>;
   constexpr int kEigenRowMajor = 1;
   constexpr auto kRank = static_cast<std::size_t>(Tensor::NumDimensions);
   [[maybe_unused]] const auto& dimensions = x.dimensions();  // rank 0 asks for none
   auto sizes = [&]<std::size_t... kAxis>(std::index_sequence<kAxis...>) {
     return std::vector<Index>{static_cast<Index>(dimensions[kAxis])...};
-  }(std::make_index_sequence<kRank>());
+  }
+  (std::make_index_sequence<kRank>());
   if constexpr (static_cast<int>(Tensor::Layout) == kEigenRowMajor) {
     return view_of(x.data(), std::move(sizes));
   } else {
@@ -187,9 +192,8 @@ auto view_of(T&& x) {
 /// Anything like Eigen::Matrix, Array, Map, Ref, Block or Transpose. What is a vector at compile time has one axis, all
 /// else has two: rows and columns. A Matrix or Array must be a variable.
 template <class T>
-  requires detail::MatrixLike<std::remove_reference_t<T>> &&
-           (std::is_lvalue_reference_v<T> || !detail::OwningMatrix<T>)
-auto view_of(T&& x) {
+requires detail::MatrixLike<std::remove_reference_t<T>> &&
+    (std::is_lvalue_reference_v<T> || !detail::OwningMatrix<T>)auto view_of(T&& x) {
   using Matrix = std::remove_cvref_t<T>;
   const auto rows = static_cast<Index>(x.rows());
   const auto columns = static_cast<Index>(x.cols());
@@ -206,7 +210,7 @@ auto view_of(T&& x) {
 
 /// std::span, std::vector, std::array and other contiguous ranges: one axis. Owners of elements must be variables.
 template <class T>
-  requires detail::RangeLike<std::remove_reference_t<T>> && std::ranges::borrowed_range<T>
+requires detail::RangeLike<std::remove_reference_t<T>> && std::ranges::borrowed_range<T>
 auto view_of(T&& x) {
   return view_of(std::ranges::data(x), std::vector<Index>{static_cast<Index>(std::ranges::size(x))});
 }

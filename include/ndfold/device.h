@@ -11,17 +11,17 @@ namespace ndfold {
 struct DeviceFacts {
   std::string name = "host";
   DeviceKind kind = DeviceKind::cpu;
-  int architecture = 0;               ///< 90 for sm_90; 0 on a CPU
-  int multiprocessors = 1;            ///< SMs, or cores; never changes results, only estimates
-  int lanes = 16;                     ///< threads of a warp, or f32 lanes of the widest SIMD step
-  int threads_per_block = 1;          ///< at most
-  int threads_per_multiprocessor = 1; ///< at most
-  int cluster_blocks = 1;             ///< at most, 1 = no clusters
-  bool cooperative = false;           ///< all blocks of a launch can be resident and meet at a barrier
-  Index shared_bytes_per_block = 0;   ///< at most
+  int architecture = 0;                ///< 90 for sm_90; 0 on a CPU
+  int multiprocessors = 1;             ///< SMs, or cores; never changes results, only estimates
+  int lanes = 16;                      ///< threads of a warp, or f32 lanes of the widest SIMD step
+  int threads_per_block = 1;           ///< at most
+  int threads_per_multiprocessor = 1;  ///< at most
+  int cluster_blocks = 1;              ///< at most, 1 = no clusters
+  bool cooperative = false;            ///< all blocks of a launch can be resident and meet at a barrier
+  Index shared_bytes_per_block = 0;    ///< at most
   Index shared_bytes_per_multiprocessor = 0;
   Index register_bytes_per_multiprocessor = 0;
-  Index cache_bytes = 0;              ///< L2 of a GPU; L2 of one core on a CPU
+  Index cache_bytes = 0;                 ///< L2 of a GPU; L2 of one core on a CPU
   double read_gigabytes_per_second = 1;  ///< a read-only stream
   double copy_gigabytes_per_second = 1;  ///< read + written
   double launch_microseconds = 0;        ///< of one more step in a schedule

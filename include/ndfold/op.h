@@ -37,13 +37,13 @@ enum class SoftmaxKind : std::uint8_t {
 
 /// What an op gives for an empty set of elements, which element types it takes, and its default output type.
 enum class OutputRule : std::uint8_t {
-  arithmetic,      ///< floating input keeps its type; signed integers and bool → i64, unsigned → u64
-  floating,        ///< floating input keeps its type; integers and bool → f64
-  floating_only,   ///< floating input keeps its type; integers and bool are refused
-  same,            ///< the input's type
-  boolean,         ///< bool
-  count,           ///< i64, or u64 for unsigned input
-  index,           ///< i64
+  arithmetic,     ///< floating input keeps its type; signed integers and bool → i64, unsigned → u64
+  floating,       ///< floating input keeps its type; integers and bool → f64
+  floating_only,  ///< floating input keeps its type; integers and bool are refused
+  same,           ///< the input's type
+  boolean,        ///< bool
+  count,          ///< i64, or u64 for unsigned input
+  index,          ///< i64
 };
 
 struct OpFacts {
@@ -54,14 +54,22 @@ struct OpFacts {
 
 /// One row an op, in the order of the enum.
 inline constexpr OpFacts kOpFacts[kReduceOpCount] = {
-    {"sum", OutputRule::arithmetic, false},     {"prod", OutputRule::arithmetic, false},
-    {"mean", OutputRule::floating, false},      {"max", OutputRule::same, true},
-    {"min", OutputRule::same, true},            {"var", OutputRule::floating, false},
-    {"std", OutputRule::floating, false},       {"any", OutputRule::boolean, false},
-    {"all", OutputRule::boolean, false},        {"count_nonzero", OutputRule::count, false},
-    {"argmax", OutputRule::index, true},        {"argmin", OutputRule::index, true},
-    {"sumsq", OutputRule::arithmetic, false},   {"l1", OutputRule::floating, false},
-    {"l2", OutputRule::floating, false},        {"linf", OutputRule::floating, false},
+    {"sum", OutputRule::arithmetic, false},
+    {"prod", OutputRule::arithmetic, false},
+    {"mean", OutputRule::floating, false},
+    {"max", OutputRule::same, true},
+    {"min", OutputRule::same, true},
+    {"var", OutputRule::floating, false},
+    {"std", OutputRule::floating, false},
+    {"any", OutputRule::boolean, false},
+    {"all", OutputRule::boolean, false},
+    {"count_nonzero", OutputRule::count, false},
+    {"argmax", OutputRule::index, true},
+    {"argmin", OutputRule::index, true},
+    {"sumsq", OutputRule::arithmetic, false},
+    {"l1", OutputRule::floating, false},
+    {"l2", OutputRule::floating, false},
+    {"linf", OutputRule::floating, false},
     {"logsumexp", OutputRule::floating_only, false},
 };
 

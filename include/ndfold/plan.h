@@ -29,8 +29,8 @@ struct Stream {
 
 struct PlanState;  // lib/api
 
-/// An immutable description of work: problem, schedule, and why each strategy was or was not taken. Cheap to copy, may be
-/// shared and run by many threads at once; holds no pointers to data. Nothing here throws: a text or a table for
+/// An immutable description of work: problem, schedule, and why each strategy was or was not taken. Cheap to copy, may
+/// be shared and run by many threads at once; holds no pointers to data. Nothing here throws: a text or a table for
 /// which there is no memory comes back empty.
 class ReducePlan {
  public:
@@ -58,13 +58,14 @@ class ReducePlan {
   std::vector<Index> gather_index() const;
   /// What will run, why, why not the others, bytes moved, expected time: a text of a few lines.
   std::string explain() const;
-  /// The same as one JSON object. The one call that does not survive running out of memory: nlohmann-json ends the process.
+  /// The same as one JSON object. The one call that does not survive running out of memory: nlohmann-json ends the
+  /// process.
   std::string explain_json() const;
 
   /// Runs the plan. Allocates nothing; on a CPU it returns when the work is done.
-  /// `in` and `out` point to element (0, …, 0); either may be null when it has no elements. They may be equal for a softmax whose
-  /// views are equal; any other overlap, the workspace's included, is refused. On an error nothing is written.
-  /// Blocking: yes on a CPU. Reentrant and thread-safe: yes, with distinct workspaces.
+  /// `in` and `out` point to element (0, …, 0); either may be null when it has no elements. They may be equal for a
+  /// softmax whose views are equal; any other overlap, the workspace's included, is refused. On an error nothing is
+  /// written. Blocking: yes on a CPU. Reentrant and thread-safe: yes, with distinct workspaces.
   Status run(const void* in, void* out, Workspace workspace = {}, Stream stream = {}) const;
 
   /// An implementation detail shared with the plan cache.

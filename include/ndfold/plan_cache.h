@@ -8,10 +8,10 @@ namespace ndfold {
 
 struct PlanCacheStats {
   std::size_t entries = 0;
-  std::size_t capacity = 0;   ///< 0: nothing is kept
-  std::size_t bytes = 0;      ///< approximate, of the plans held
-  std::uint64_t hits = 0;     ///< a plan was there, or another thread was building it
-  std::uint64_t misses = 0;   ///< a plan was built
+  std::size_t capacity = 0;  ///< 0: nothing is kept
+  std::size_t bytes = 0;     ///< approximate, of the plans held
+  std::uint64_t hits = 0;    ///< a plan was there, or another thread was building it
+  std::uint64_t misses = 0;  ///< a plan was built
   std::uint64_t evictions = 0;
 };
 
@@ -24,13 +24,16 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  Result<ReducePlan> reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec, const PlanOptions& options = {});
-  Result<ReducePlan> softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec, const PlanOptions& options = {});
-  Result<ReducePlan> permute(const ViewDesc& in, const ViewDesc& out, const Order& order, const PlanOptions& options = {});
+  Result<ReducePlan> reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec,
+                            const PlanOptions& options = {});
+  Result<ReducePlan> softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
+                             const PlanOptions& options = {});
+  Result<ReducePlan> permute(const ViewDesc& in, const ViewDesc& out, const Order& order,
+                             const PlanOptions& options = {});
 
   PlanCacheStats stats() const;
-  void clear();                           ///< forgets the plans, keeps the counters
-  void set_capacity(std::size_t entries); ///< evicts what is over
+  void clear();                            ///< forgets the plans, keeps the counters
+  void set_capacity(std::size_t entries);  ///< evicts what is over
 
  private:
   struct Impl;

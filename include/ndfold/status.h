@@ -23,8 +23,8 @@ enum class Code : std::uint8_t {
 };
 
 constexpr std::string_view name(Code code) {
-  constexpr std::string_view kNames[] = {"ok",      "invalid argument", "unsupported",         "overflow",
-                                         "overlap", "empty reduction",  "workspace too small", "out of memory",
+  constexpr std::string_view kNames[] = {"ok",        "invalid argument", "unsupported",         "overflow",
+                                         "overlap",   "empty reduction",  "workspace too small", "out of memory",
                                          "I/O error", "internal error"};
   return static_cast<std::size_t>(code) < std::size(kNames) ? kNames[static_cast<std::size_t>(code)] : "unknown";
 }

@@ -28,21 +28,39 @@ enum class Body : std::uint8_t {
 
 /// The monoid that folds elements; kernels/folds has one text for each.
 enum class FoldKind : std::uint8_t {
-  none, sum, compensated_sum, prod, mean, compensated_mean, max, min, var, std_dev, any, all, count_nonzero,
-  argmax, argmin, sumsq, l1, l2, linf, logsumexp,
+  none,
+  sum,
+  compensated_sum,
+  prod,
+  mean,
+  compensated_mean,
+  max,
+  min,
+  var,
+  std_dev,
+  any,
+  all,
+  count_nonzero,
+  argmax,
+  argmin,
+  sumsq,
+  l1,
+  l2,
+  linf,
+  logsumexp,
   softmax,  ///< {max, Σ exp(x - max)}: what softmax and log_softmax need to know of a row
 };
 
 /// What an elementwise step computes from x, the value v (or the softmax state {max, sum}) of its output, and alpha.
 enum class MapKind : std::uint8_t {
   none,
-  scale,          ///< alpha · x
-  subtract,       ///< x - v
-  exponential,    ///< exp(x)
-  divide,         ///< alpha · x / v
-  subtract_log,   ///< alpha · (x - log v)
-  softmax,        ///< alpha · exp(scale · x - max) / sum
-  log_softmax,    ///< alpha · (scale · x - max - log sum)
+  scale,         ///< alpha · x
+  subtract,      ///< x - v
+  exponential,   ///< exp(x)
+  divide,        ///< alpha · x / v
+  subtract_log,  ///< alpha · (x - log v)
+  softmax,       ///< alpha · exp(scale · x - max) / sum
+  log_softmax,   ///< alpha · (scale · x - max - log sum)
 };
 
 /// How a fold gets its elements.
@@ -112,28 +130,28 @@ struct Launch {
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 
-/// One launch. A fold visits `kept` outputs × `reduced` elements, both in row-major order of their axes (last is fastest).
-/// With `parts` > 1 each output is folded by that many blocks of `part` consecutive elements; state p of output k then
-/// goes to index k · parts + p.
+/// One launch. A fold visits `kept` outputs × `reduced` elements, both in row-major order of their axes (last is
+/// fastest). With `parts` > 1 each output is folded by that many blocks of `part` consecutive elements; state p of
+/// output k then goes to index k · parts + p.
 struct Step {
   KernelKey kernel = {};
   std::vector<Axis> kept = {};
   std::vector<Axis> reduced = {};
-  Index in_offset = 0;   ///< in elements, from the buffer's start
-  Index out_offset = 0;  ///< in elements, from the buffer's start
-  Index index_offset = 0;///< argmax, argmin: added to every index (axes that were flipped)
-  Index part = 0;        ///< reduced elements of one block
-  Index parts = 1;       ///< blocks that share an output
-  Index repeat = 1;      ///< every element stands for this many equal ones (stride-0 reduced axes)
-  Index count = 0;       ///< n of finalize: elements behind one output, repeats included
+  Index in_offset = 0;     ///< in elements, from the buffer's start
+  Index out_offset = 0;    ///< in elements, from the buffer's start
+  Index index_offset = 0;  ///< argmax, argmin: added to every index (axes that were flipped)
+  Index part = 0;          ///< reduced elements of one block
+  Index parts = 1;         ///< blocks that share an output
+  Index repeat = 1;        ///< every element stands for this many equal ones (stride-0 reduced axes)
+  Index count = 0;         ///< n of finalize: elements behind one output, repeats included
   Index ddof = 0;
-  double scale = 1;      ///< on elements as they are read
-  double alpha = 1;      ///< on elements as they are written
+  double scale = 1;  ///< on elements as they are read
+  double alpha = 1;  ///< on elements as they are written
   Buffer in = {}, out = {};
-  Buffer values = {};         ///< elementwise: one value or state an output, row-major over `kept`
-  Buffer exchange = {};       ///< Scope::grid: where blocks that share an output leave their states, then one counter a tile
+  Buffer values = {};    ///< elementwise: one value or state an output, row-major over `kept`
+  Buffer exchange = {};  ///< Scope::grid: where blocks that share an output leave their states, then one counter a tile
   Launch launch = {};
-  double bytes_read = 0;     ///< fewest possible
+  double bytes_read = 0;  ///< fewest possible
   double bytes_written = 0;
   friend bool operator==(const Step&, const Step&) = default;
 };

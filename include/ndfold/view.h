@@ -11,8 +11,9 @@ namespace ndfold {
 /// Shape and strides without a pointer: all that a plan needs to know of a tensor.
 struct ViewDesc {
   DType dtype = DType::f32;
-  std::vector<Index> sizes = {};    ///< one an axis, outermost first; 0 is allowed; rank 0 is one element
-  std::vector<Index> strides = {};  ///< in elements, one an axis; negative and 0 are allowed, anything on an axis of size ≤ 1
+  std::vector<Index> sizes = {};  ///< one an axis, outermost first; 0 is allowed; rank 0 is one element
+  std::vector<Index> strides =
+      {};  ///< in elements, one an axis; negative and 0 are allowed, anything on an axis of size ≤ 1
   /// The address is a multiple of this many bytes: a power of two, or 0 for "of the element's size, no more".
   /// A plan made for an alignment refuses a pointer that lacks it.
   Index alignment_bytes = 0;

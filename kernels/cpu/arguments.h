@@ -30,10 +30,12 @@ struct Arguments {
   double scale = 1, alpha = 1;
 };
 
-/// Runs the blocks [first, last) of a step. Blocks are independent; their results do not depend on how they are grouped.
+/// Runs the blocks [first, last) of a step. Blocks are independent; their results do not depend on how they are
+/// grouped.
 using Run = void (*)(const Arguments&, Index first, Index last);
 
-/// After size-1 axes are gone every axis has at least two elements, and no tensor has 2^63: 62 axes are the most there is.
+/// After size-1 axes are gone every axis has at least two elements, and no tensor has 2^63: 62 axes are the most there
+/// is.
 inline constexpr int kMostAxes = 64;
 
 /// Elements that a core converts or gathers at a time: 4 to 8 KiB, in L1 with room to spare.

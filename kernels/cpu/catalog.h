@@ -1,14 +1,14 @@
 // The CPU's kernels, by the key that a step names them with.
 #pragma once
-#include "kernels/cpu/arguments.h"
-
 #include <ndfold/step.h>
+
+#include "kernels/cpu/arguments.h"
 
 namespace ndfold::cpu {
 
 struct Kernel {
-  Run run = nullptr;       ///< nothing when the catalog has no such kernel
-  Index blocks = 0;        ///< independent blocks of this step
+  Run run = nullptr;  ///< nothing when the catalog has no such kernel
+  Index blocks = 0;   ///< independent blocks of this step
 };
 
 /// The kernel for `key` over `step`, and how many blocks it has.

@@ -19,8 +19,8 @@ V load_columns(const ScalarOf<V>* row, Index at, Index columns) {
 
 /// states[g] = fold of the rows in column group g. `fold_of(g)` may differ from group to group (a pivot).
 template <class FoldOf, class Rows, class State>
-[[gnu::flatten, gnu::noinline]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count, Index columns,
-                                        State* __restrict states) {
+[[gnu::flatten, gnu::noinline]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count,
+                                                       Index columns, State* __restrict states) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
   constexpr Index kWidth = kLanes<V>;
   constexpr int kRowsAtOnce = 4;
@@ -73,7 +73,8 @@ void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Ind
   for (Index group = 0; group < whole; group += kGroups) {
     const Index groups = std::min(kGroups, whole - group);
     typename Quick::State some[kGroups];
-    fold_columns_once([](Index) { return Quick(); }, RowsFrom<Rows>{rows, group * kWidth}, count, groups * kWidth, some);
+    fold_columns_once([](Index) { return Quick(); }, RowsFrom<Rows>{rows, group * kWidth}, count, groups * kWidth,
+                      some);
     bool certain = true;
     for (Index g = 0; g < groups; ++g) {
       certain = certain && Quick::is_certain(some[g]);
@@ -93,7 +94,8 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
     const Index groups = (columns + kWidth - 1) / kWidth;
     fold_columns_once([&](Index) { return fold.pivot_fold(); }, rows, count, columns, scratch.totals);
     for (Index g = 0; g < groups; ++g) scratch.pivots[g] = fold.pivot(scratch.totals[g], count);
-    fold_columns_once([&](Index g) { return fold.around(scratch.pivots[g], count); }, rows, count, columns, scratch.sums);
+    fold_columns_once([&](Index g) { return fold.around(scratch.pivots[g], count); }, rows, count, columns,
+                      scratch.sums);
     for (Index g = 0; g < groups; ++g)
       states[g] = fold.join(scratch.totals[g], scratch.pivots[g], scratch.sums[g], count);
   } else if constexpr (HasQuick<LaneFold>) {

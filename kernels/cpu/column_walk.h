@@ -1,4 +1,5 @@
-// A block of columns and the rows of it: which kept elements lie side by side, and where each reduced element's row starts.
+// A block of columns and the rows of it: which kept elements lie side by side, and where each reduced element's row
+// starts.
 #pragma once
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/odometer.h"
@@ -10,12 +11,12 @@ namespace ndfold::cpu {
 
 /// Block `block` of a columns step: part of the innermost kept axis × part of the reduced elements.
 struct ColumnBlock {
-  const std::byte* in;    // of its first column
-  std::byte* out;         // of its first column's output
+  const std::byte* in;  // of its first column
+  std::byte* out;       // of its first column's output
   Index columns;
-  Index begin, end;       // reduced elements
-  Index first_state;      // of its first column; the next column's is `parts` further
-  Axis column;            // strides from one column to the next
+  Index begin, end;   // reduced elements
+  Index first_state;  // of its first column; the next column's is `parts` further
+  Axis column;        // strides from one column to the next
 
   ColumnBlock(const Arguments& step, Index block) : column(inner(step.kept)) {
     const Index panels = (column.size + step.panel - 1) / step.panel;

@@ -1,7 +1,6 @@
 #include "kernels/cpu/convert.h"
 
 #include <Eigen/Core>
-
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -107,7 +106,8 @@ void each(Index n, Index stride, Step&& step) {
 
 template <class A>
 void load_run(DType type, const std::byte* from, Index stride, Index n, A* to) {
-  visit(type, [&]<class T>(T) { each(n, stride, [&](Index i, Index at) { to[i] = from_element<A>(read<T>(from, at)); }); });
+  visit(type,
+        [&]<class T>(T) { each(n, stride, [&](Index i, Index at) { to[i] = from_element<A>(read<T>(from, at)); }); });
 }
 
 void load_truth(DType type, const std::byte* from, Index stride, Index n, std::uint8_t* to) {

@@ -9,17 +9,26 @@ namespace ndfold::cpu {
 /// The element type that `A` is, so that a dense run of it needs no conversion.
 template <class A>
 inline constexpr DType kTypeOf = DType::best;
-template <> inline constexpr DType kTypeOf<float> = DType::f32;
-template <> inline constexpr DType kTypeOf<double> = DType::f64;
-template <> inline constexpr DType kTypeOf<std::int8_t> = DType::i8;
-template <> inline constexpr DType kTypeOf<std::int16_t> = DType::i16;
-template <> inline constexpr DType kTypeOf<std::int32_t> = DType::i32;
-template <> inline constexpr DType kTypeOf<std::int64_t> = DType::i64;
-template <> inline constexpr DType kTypeOf<std::uint8_t> = DType::u8;
-template <> inline constexpr DType kTypeOf<std::uint16_t> = DType::u16;
-template <> inline constexpr DType kTypeOf<std::uint32_t> = DType::u32;
-template <> inline constexpr DType kTypeOf<std::uint64_t> = DType::u64;
-
+template <>
+inline constexpr DType kTypeOf<float> = DType::f32;
+template <>
+inline constexpr DType kTypeOf<double> = DType::f64;
+template <>
+inline constexpr DType kTypeOf<std::int8_t> = DType::i8;
+template <>
+inline constexpr DType kTypeOf<std::int16_t> = DType::i16;
+template <>
+inline constexpr DType kTypeOf<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType kTypeOf<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType kTypeOf<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType kTypeOf<std::uint16_t> = DType::u16;
+template <>
+inline constexpr DType kTypeOf<std::uint32_t> = DType::u32;
+template <>
+inline constexpr DType kTypeOf<std::uint64_t> = DType::u64;
 
 /// to[i] = from[i · stride] as an A, for n elements of `type`. Integers become a wider unsigned type modulo 2^64.
 template <class A>

@@ -5,8 +5,8 @@
 
 namespace ndfold::cpu {
 
-// Cody and Waite: exp(x) = 2^n · exp(r), |r| ≤ ½ log 2, with Cephes' polynomial of degree 6 for exp(r). Eigen's own, of the
-// same form, clamps: its exp(-inf) is 3e-39, and a softmax over masked elements must give exact zeros.
+// Cody and Waite: exp(x) = 2^n · exp(r), |r| ≤ ½ log 2, with Cephes' polynomial of degree 6 for exp(r). Eigen's own, of
+// the same form, clamps: its exp(-inf) is 3e-39, and a softmax over masked elements must give exact zeros.
 [[gnu::always_inline]] inline Lanes<float> exponential(Lanes<float> x) {
   using V = Lanes<float>;
   using Packet = V::Packet;

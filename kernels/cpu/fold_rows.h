@@ -8,13 +8,15 @@ namespace ndfold::cpu {
 
 /// Elements of a leaf: few where rounding adds up, many where order does not matter.
 template <template <class> class F, class A>
-inline constexpr Index kLeafElements =
-    std::is_integral_v<A> || HasQuick<F<LanesOf<A>>> || requires { typename F<A>::Values; } ? 8 * kChunk : kChunk;
+inline constexpr Index kLeafElements = std::is_integral_v<A> || HasQuick<F<LanesOf<A>>> || requires {
+  typename F<A>::Values;
+}
+? 8 * kChunk : kChunk;
 
 /// The state of reduced elements [begin, end) of the output at `base`.
 template <template <class> class F, class A, Loading kLoading>
-typename F<A>::State fold_row(const Arguments& step, const FoldParameters& parameters, const std::byte* base, Index begin,
-                              Index end) {
+typename F<A>::State fold_row(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
+                              Index begin, Index end) {
   const auto numbers = make_fold<F<A>>(parameters);
   if (begin == end) return numbers.identity();
   RowWalk<A, kLoading> walk(step, base, begin, end, kLeafElements<F, A>);
@@ -41,8 +43,7 @@ void fold_rows(const Arguments& step, Index first, Index last) {
   Odometer kept(step.kept, first / step.parts);
   for (Index block = first; block < last; ++block) {
     const Index begin = part * step.part, end = std::min(begin + step.part, reduced);
-    const auto state =
-        fold_row<F, A, kLoading>(step, parameters, advance(step.in, step.input, kept.in()), begin, end);
+    const auto state = fold_row<F, A, kLoading>(step, parameters, advance(step.in, step.input, kept.in()), begin, end);
     sink_state(step, fold, state, kept.out(), block);
     if (++part == step.parts) part = 0, kept.next();
   }

@@ -1,11 +1,10 @@
 // SIMD lanes: Eigen's packets speaking the vocabulary of kernels/folds, so that a fold's text runs on them unchanged.
 #pragma once
-#include "kernels/folds/vocabulary.h"
-
 #include <ndfold/dtype.h>
 
-#include <Eigen/Core>
+#include "kernels/folds/vocabulary.h"
 
+#include <Eigen/Core>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -39,7 +38,8 @@ template <class T>
 inline constexpr int kLanes<Lanes<T>> = Lanes<T>::kCount;
 
 template <class V>
-concept IsLanes = kLanes<V> > 1;
+concept IsLanes = kLanes<V> >
+1;
 
 template <class V>
 V load(const ScalarOf<V>* from) {
@@ -80,13 +80,8 @@ namespace ndfold {
 template <class T>
 struct Number<cpu::Lanes<T>> {
   using Scalar = T;
-  using Mask = cpu::Mask<T>;
+  static cpu::Lanes<T> splat(T value) { return {cpu::packet::pset1<typename cpu::Lanes<T>::Packet>(value)}; }
 };
-
-template <cpu::IsLanes V>
-V splat(ScalarOf<V> value) {
-  return {cpu::packet::pset1<typename V::Packet>(value)};
-}
 
 namespace cpu {
 

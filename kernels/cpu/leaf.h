@@ -51,8 +51,7 @@ template <class LaneFold, class A>
     const Index n = leaf.segments[s].length;
     Index i = 0;
     for (; i + kAccumulators * kWidth <= n; i += kAccumulators * kWidth)
-      for (int k = 0; k < kAccumulators; ++k)
-        sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i + k * kWidth), 0));
+      for (int k = 0; k < kAccumulators; ++k) sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i + k * kWidth), 0));
     if constexpr (kWidth > 1) {
       // The ends of short segments take turns: on the same accumulators they would add up to a running sum.
       int k = s % kAccumulators;

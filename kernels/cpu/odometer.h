@@ -47,6 +47,8 @@ inline Index elements(AxisList list) {
 inline AxisList outer(AxisList list) { return {list.axes, list.rank > 0 ? list.rank - 1 : 0}; }
 
 /// The innermost axis; one element when there is none.
-inline Axis inner(AxisList list) { return list.rank > 0 ? list.axes[list.rank - 1] : Axis{.size = 1, .in = 1, .out = 1}; }
+inline Axis inner(AxisList list) {
+  return list.rank > 0 ? list.axes[list.rank - 1] : Axis{.size = 1, .in = 1, .out = 1};
+}
 
 }  // namespace ndfold::cpu

@@ -43,7 +43,8 @@ void permute_tile(const std::byte* in, std::byte* out, const Axis& row, const Ax
     if (column.in == 1 && column.out == 1)
       std::memcpy(out, in, static_cast<std::size_t>(columns * kBytes));
     else
-      for (Index c = 0; c < columns; ++c) std::memcpy(out + c * column.out * kBytes, in + c * column.in * kBytes, kBytes);
+      for (Index c = 0; c < columns; ++c)
+        std::memcpy(out + c * column.out * kBytes, in + c * column.in * kBytes, kBytes);
   }
 }
 

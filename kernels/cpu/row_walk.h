@@ -17,8 +17,8 @@ class RowWalk {
   static constexpr int kPrefetchedLines = 8;
 
  public:
-  /// Elements [begin, end) of the reduced axes, row-major, of the output whose first element is at `base`. Leaves that are
-  /// folded where they lie have at most `limit` elements.
+  /// Elements [begin, end) of the reduced axes, row-major, of the output whose first element is at `base`. Leaves that
+  /// are folded where they lie have at most `limit` elements.
   RowWalk(const Arguments& step, const std::byte* base, Index begin, Index end, Index limit = kChunk)
       : base_(base),
         type_(step.input),
@@ -35,10 +35,11 @@ class RowWalk {
     while (left_ > 0 && leaf.elements < limit_ && leaf.count < Leaf<A>::kSegments) {
       const Index n = std::min({run_.size - position_, left_, limit_ - leaf.elements});
       const std::byte* from = advance(base_, type_, outer_.in() + position_ * run_.in);
-      leaf.segments[leaf.count++] = {.start = direct_ ? reinterpret_cast<const A*>(from) : staged(from, n, leaf.elements),
-                                     .length = n,
-                                     .index = outer_.out() + position_ * run_.out,
-                                     .weight = run_.out};
+      leaf.segments[leaf.count++] = {
+          .start = direct_ ? reinterpret_cast<const A*>(from) : staged(from, n, leaf.elements),
+          .length = n,
+          .index = outer_.out() + position_ * run_.out,
+          .weight = run_.out};
       leaf.elements += n;
       left_ -= n;
       if ((position_ += n) == run_.size) position_ = 0, outer_.next(), prefetch();

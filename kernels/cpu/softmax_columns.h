@@ -130,13 +130,12 @@ void softmax_panel_in_output(const Arguments& step, const ColumnBlock& block, In
   });
   if (in_leaf > 0) tree.push(leaf);
   const V* sums = tree.result();
-  make_normalizers<A>(
-      MapKind::softmax, step.alpha, columns,
-      [&](Index c) {
-        const int i = static_cast<int>(c % kWidth);
-        return MaxAndSum<A>{lane(max[c / kWidth], i), lane(sums[c / kWidth], i)};
-      },
-      {scratch.memory.template take<V>(groups), scratch.by.rest, scratch.by.factor});
+  make_normalizers<A>(MapKind::softmax, step.alpha, columns,
+                      [&](Index c) {
+                        const int i = static_cast<int>(c % kWidth);
+                        return MaxAndSum<A>{lane(max[c / kWidth], i), lane(sums[c / kWidth], i)};
+                      },
+                      {scratch.memory.template take<V>(groups), scratch.by.rest, scratch.by.factor});
   const A* factor = reinterpret_cast<const A*>(scratch.by.factor);
   Odometer reduced(step.reduced, block.begin);
   for (Index r = block.begin; r < block.end; ++r, reduced.next()) {

@@ -25,8 +25,8 @@ void normalize_row(const Arguments& step, MapKind map, const std::byte* in, std:
   });
 }
 
-/// Elements wait in the output: max, then powers written and summed, then the row divided where it lies. One exponential
-/// an element, for rows that stay in the core's cache.
+/// Elements wait in the output: max, then powers written and summed, then the row divided where it lies. One
+/// exponential an element, for rows that stay in the core's cache.
 template <class A>
 void softmax_row_in_output(const Arguments& step, const std::byte* in, std::byte* out) {
   using V = LanesOf<A>;

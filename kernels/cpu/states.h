@@ -1,4 +1,5 @@
-// Lanes of states: how SIMD lanes of a fold's state become one state. Derived from the state's fields, once for all folds.
+// Lanes of states: how SIMD lanes of a fold's state become one state. Derived from the state's fields, once for all
+// folds.
 #pragma once
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/quick_extremum.h"

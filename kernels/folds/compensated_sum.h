@@ -27,9 +27,7 @@ struct CompensatedSum {
 
 template <class V>
 struct CompensatedMean : CompensatedSum<V> {
-  ND_HD V finalize(SumAndError<V> s, Index n) const {
-    return CompensatedSum<V>::finalize(s, n) / static_cast<V>(n);
-  }
+  ND_HD V finalize(SumAndError<V> s, Index n) const { return CompensatedSum<V>::finalize(s, n) / static_cast<V>(n); }
 };
 
 }  // namespace ndfold

@@ -1,8 +1,8 @@
 // What a fold is: a commutative monoid over states, with a door for elements and one for the result.
 #pragma once
-#include "kernels/folds/vocabulary.h"
-
 #include <ndfold/dtype.h>
+
+#include "kernels/folds/vocabulary.h"
 
 #include <concepts>
 #include <type_traits>
@@ -13,14 +13,16 @@ namespace ndfold {
 /// `Value` is a number or SIMD lanes of them; finalize() is asked of numbers only. n counts the elements folded.
 template <class F>
 concept Fold = std::is_trivially_copyable_v<typename F::State> &&
-               requires(const F fold, typename F::Value x, typename F::State s, Index i) {
-                 { fold.identity() } -> std::same_as<typename F::State>;
-                 { fold.map(x, i) } -> std::same_as<typename F::State>;
-                 { fold.combine(s, s) } -> std::same_as<typename F::State>;
-               };
+    requires(const F fold, typename F::Value x, typename F::State s, Index i) {
+  { fold.identity() } -> std::same_as<typename F::State>;
+  { fold.map(x, i) } -> std::same_as<typename F::State>;
+  { fold.combine(s, s) } -> std::same_as<typename F::State>;
+};
 
 template <class F>
-concept FinalFold = Fold<F> && requires(const F fold, typename F::State s, Index n) { fold.finalize(s, n); };
+concept FinalFold = Fold<F> && requires(const F fold, typename F::State s, Index n) {
+  fold.finalize(s, n);
+};
 
 /// A fold that does better when it looks at a block of elements twice: first folding a pivot (a maximum, a mean), then
 /// folding around it. `join` makes a state of both.
@@ -62,7 +64,8 @@ struct FoldParameters {
 template <Fold F>
 F make_fold(const FoldParameters& parameters) {
   F fold;
-  if constexpr (requires { fold.scale; }) fold.scale = splat<typename F::Value>(static_cast<ScalarOf<typename F::Value>>(parameters.scale));
+  if constexpr (requires { fold.scale; })
+    fold.scale = splat<typename F::Value>(static_cast<ScalarOf<typename F::Value>>(parameters.scale));
   if constexpr (requires { fold.ddof; }) fold.ddof = parameters.ddof;
   return fold;
 }

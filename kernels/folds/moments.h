@@ -1,5 +1,5 @@
-// var and std: {count, mean, variance}, merged as by Chan, Golub and LeVeque 1979. The state keeps the variance rather than
-// Σ(x - mean)², which overflows n times earlier.
+// var and std: {count, mean, variance}, merged as by Chan, Golub and LeVeque 1979. The state keeps the variance rather
+// than Σ(x - mean)², which overflows n times earlier.
 #pragma once
 #include "kernels/folds/sum.h"
 

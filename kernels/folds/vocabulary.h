@@ -1,4 +1,5 @@
-// The words folds are written in, for scalars. kernels/cpu/lanes.h says the same for SIMD lanes, and CUDA code for its own.
+// The words folds are written in, for numbers. kernels/cpu/lanes.h says the same for SIMD lanes, and CUDA code for its
+// own packs.
 #pragma once
 #include "kernels/folds/host_device.h"
 
@@ -9,63 +10,59 @@
 
 namespace ndfold {
 
+/// What a value is made of, and how to make one of equal parts. Lanes specialize it.
 template <class V>
-struct Number {  // what a value is made of, and what comparing two gives
+struct Number {
   using Scalar = V;
-  using Mask = bool;
+  ND_HD static constexpr V splat(V value) { return value; }
 };
 template <class V>
 using ScalarOf = typename Number<V>::Scalar;
 
 template <class V>
-  requires std::is_arithmetic_v<V>
-ND_HD constexpr V splat(V value) {
-  return value;
+ND_HD constexpr V splat(ScalarOf<V> value) {
+  return Number<V>::splat(value);
 }
 
-ND_HD constexpr bool both(bool a, bool b) { return a && b; }
+template <class V>
+inline constexpr ScalarOf<V> kInfinity = std::numeric_limits<ScalarOf<V>>::infinity();
 
 template <class V>
-  requires std::is_arithmetic_v<V>
+concept Arithmetic = std::is_arithmetic_v<V>;
+
+template <Arithmetic V>
 ND_HD constexpr V select(bool mask, V yes, V no) {
   return mask ? yes : no;
 }
 
-template <class V>
-  requires std::is_arithmetic_v<V>
+template <Arithmetic V>
 ND_HD constexpr bool less(V a, V b) {
   return a < b;
 }
 
-template <class V>
-  requires std::is_arithmetic_v<V>
+template <Arithmetic V>
 ND_HD constexpr bool equal(V a, V b) {
   return a == b;
 }
 
-/// IEEE 754-2019 maximum and minimum: NaN wins, and +0 is above -0.
-template <class V>
-  requires std::is_arithmetic_v<V>
+/// IEEE 754-2019 maximum: NaN wins, and +0 is above -0.
+template <Arithmetic V>
 ND_HD constexpr V maximum(V a, V b) {
   if constexpr (std::is_floating_point_v<V>) {
     if (a != a) return a;
     if (a == b) return std::signbit(a) ? b : a;
-    return a > b ? a : b;
-  } else {
-    return a > b ? a : b;
   }
+  return a > b ? a : b;
 }
 
-template <class V>
-  requires std::is_arithmetic_v<V>
+/// IEEE 754-2019 minimum: NaN wins, and -0 is below +0.
+template <Arithmetic V>
 ND_HD constexpr V minimum(V a, V b) {
   if constexpr (std::is_floating_point_v<V>) {
     if (a != a) return a;
     if (a == b) return std::signbit(a) ? a : b;
-    return a < b ? a : b;
-  } else {
-    return a < b ? a : b;
   }
+  return a < b ? a : b;
 }
 
 /// Some maximum that may lose a NaN: for pivots, where a NaN comes back with the sum.
@@ -86,10 +83,7 @@ ND_HD V exponential(V a) {
 
 template <std::floating_point V>
 ND_HD bool is_infinite(V a) {
-  return a == std::numeric_limits<V>::infinity() || a == -std::numeric_limits<V>::infinity();
+  return a == kInfinity<V> || a == -kInfinity<V>;
 }
-
-template <class V>
-inline constexpr ScalarOf<V> kInfinity = std::numeric_limits<ScalarOf<V>>::infinity();
 
 }  // namespace ndfold

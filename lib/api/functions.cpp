@@ -1,10 +1,10 @@
 // The free functions: plan through the process's cache, find a workspace, run.
+#include <ndfold/plan.h>
+#include <ndfold/plan_cache.h>
+
 #include "lib/api/no_exceptions.h"
 #include "lib/api/plan_state.h"
 #include "plans/validate.h"
-
-#include <ndfold/plan.h>
-#include <ndfold/plan_cache.h>
 
 #include <cstdlib>
 
@@ -48,8 +48,8 @@ Result<ViewDesc> checked_output(const ViewDesc& in, const ReduceSpec& spec) {
   if (!flags) return flags.error();
   const DType type = default_output(spec.op, in.dtype);
   if (type == DType::best)
-    return Status(Code::unsupported, std::string(name(spec.op)) + " takes floating input, not " +
-                                         std::string(name(in.dtype)));
+    return Status(Code::unsupported,
+                  std::string(name(spec.op)) + " takes floating input, not " + std::string(name(in.dtype)));
   std::vector<Index> sizes;
   for (std::size_t i = 0; i < in.sizes.size(); ++i) {
     if (!(*flags)[i]) sizes.push_back(in.sizes[i]);

@@ -61,15 +61,16 @@ Status check_workspace(const PlanState& state, const void* in, const void* out, 
   const auto needed = static_cast<std::size_t>(state.choice.schedule.workspace_bytes);
   if (needed == 0) return {};
   if (workspace.data == nullptr || workspace.bytes < needed)
-    return Status(Code::workspace_too_small,
-                  "workspace has " + std::to_string(workspace.data == nullptr ? 0 : workspace.bytes) +
-                      " bytes, the plan needs " + std::to_string(needed));
+    return Status(Code::workspace_too_small, "workspace has " +
+                                                 std::to_string(workspace.data == nullptr ? 0 : workspace.bytes) +
+                                                 " bytes, the plan needs " + std::to_string(needed));
   const auto address = reinterpret_cast<std::uintptr_t>(workspace.data);
   const Bytes scratch = {address, address + needed};
   for (const auto& [view, argument] : {std::pair(touched(in, state.in_extent, state.request.in.dtype), "in"),
                                        std::pair(touched(out, state.out_extent, state.request.out.dtype), "out")})
     if (const auto shared = shared_bytes(view, scratch); shared > 0)
-      return Status(Code::overlap, "workspace and " + std::string(argument) + " share " + std::to_string(shared) + " bytes");
+      return Status(Code::overlap,
+                    "workspace and " + std::string(argument) + " share " + std::to_string(shared) + " bytes");
   if (address % kWorkspaceAlignment != 0)
     return Status(Code::workspace_too_small, "workspace is at an address that is a multiple of " +
                                                  std::to_string(address & -address) + " bytes, the plan needs " +
@@ -92,7 +93,8 @@ std::vector<Index> gather_offsets(const Problem& problem) {
 }
 
 // A refusal's sentence may need memory; nothing else here does.
-Status checked_run(const PlanState& state, const void* in, void* out, const Workspace& workspace, const Stream& stream) {
+Status checked_run(const PlanState& state, const void* in, void* out, const Workspace& workspace,
+                   const Stream& stream) {
   if (state.request.options.device.kind != DeviceKind::cpu)
     return Status(Code::unsupported, "the plan is for " + state.request.options.device.name +
                                          ", and this build of ndfold runs plans for a CPU only");

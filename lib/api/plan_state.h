@@ -1,8 +1,8 @@
 // What a ReducePlan shares between its copies.
 #pragma once
-#include "plans/choose.h"
-
 #include <ndfold/plan.h>
+
+#include "plans/choose.h"
 
 namespace ndfold {
 

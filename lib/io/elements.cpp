@@ -1,11 +1,11 @@
 // Byte-wise work on elements. Memory may be misaligned for its type, hence memcpy.
 #include "lib/io/elements.h"
 
+#include "lib/io/npy_header.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
-
-#include "lib/io/npy_header.h"
 
 namespace ndfold::io {
 namespace {
@@ -17,8 +17,7 @@ void swap_all(std::span<std::byte> data) {
 
 template <std::size_t kBytes>
 void copy_strided(const std::byte* from, Index stride, Index count, std::byte* to) {
-  for (Index i = 0; i < count; ++i)
-    std::memcpy(to + i * static_cast<Index>(kBytes), from + i * stride, kBytes);
+  for (Index i = 0; i < count; ++i) std::memcpy(to + i * static_cast<Index>(kBytes), from + i * stride, kBytes);
 }
 
 struct WidthRow {
@@ -78,9 +77,12 @@ Result<RowMajorReader> RowMajorReader::over(const ConstTensorView& array) {
                                         std::to_string(desc.strides[i]) + " on an axis of size " +
                                         std::to_string(loop.size));
     Loop& outer = reader.loops_.back();
-    if (outer.size == 1) outer = loop;
-    else if (outer.stride == span) outer = {.size = outer.size * loop.size, .stride = loop.stride, .at = 0};
-    else reader.loops_.push_back(loop);
+    if (outer.size == 1)
+      outer = loop;
+    else if (outer.stride == span)
+      outer = {.size = outer.size * loop.size, .stride = loop.stride, .at = 0};
+    else
+      reader.loops_.push_back(loop);
   }
   return reader;
 }

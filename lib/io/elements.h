@@ -37,8 +37,8 @@ class RowMajorReader {
 
   const std::byte* data_ = nullptr;
   Index element_bytes_ = 1;
-  Index left_ = 0;            ///< elements
-  Index offset_ = 0;          ///< in bytes, of the next element
+  Index left_ = 0;           ///< elements
+  Index offset_ = 0;         ///< in bytes, of the next element
   std::vector<Loop> loops_;  ///< outermost first, at least one; neighbours that are dense together are one
 };
 

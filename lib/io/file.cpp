@@ -123,7 +123,8 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   for (int attempt = 0; file.descriptor_ < 0; ++attempt) {
     std::string name = temporary_name(file.target_);
     file.descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file.descriptor_ >= 0) file.temporary_ = std::move(name);
+    if (file.descriptor_ >= 0)
+      file.temporary_ = std::move(name);
     else if ((errno != EEXIST && errno != EINTR) || attempt == kAttempts)
       return about_file(path, failed("create a file in its folder", errno));
   }

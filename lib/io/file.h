@@ -22,9 +22,12 @@ Transfer transfer_all(Index bytes, Call call) {
   Transfer result;
   while (result.bytes < bytes) {
     const Index done = call(result.bytes, static_cast<std::size_t>(bytes - result.bytes));
-    if (done > 0) result.bytes += done;
-    else if (done == 0) break;
-    else if (errno != EINTR) return {.bytes = result.bytes, .error = errno};
+    if (done > 0)
+      result.bytes += done;
+    else if (done == 0)
+      break;
+    else if (errno != EINTR)
+      return {.bytes = result.bytes, .error = errno};
   }
   return result;
 }

@@ -1,13 +1,13 @@
 // .npy files: the header's grammar, a regular file, and elements put in order.
 #include "lib/io/npy.h"
 
+#include "lib/io/elements.h"
+#include "lib/io/file.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
-
-#include "lib/io/elements.h"
-#include "lib/io/file.h"
 
 namespace ndfold::io {
 namespace {

@@ -2,10 +2,10 @@
 #pragma once
 #include <ndfold/view.h>
 
-#include <limits>
-
 #include "lib/io/host_bytes.h"
 #include "lib/io/npy_header.h"
+
+#include <limits>
 
 namespace ndfold::io {
 

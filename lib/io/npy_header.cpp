@@ -279,8 +279,8 @@ Result<std::string> format_npy_header(DType dtype, const std::vector<Index>& sha
   for (const auto& row : kElementCodes)
     if (row.dtype == dtype) code = row.code;
   if (code.empty())
-    return Status(Code::unsupported, "a .npy file cannot hold " + std::string(name(dtype)) +
-                                         ": NumPy has no such element type");
+    return Status(Code::unsupported,
+                  "a .npy file cannot hold " + std::string(name(dtype)) + ": NumPy has no such element type");
   const char order = size_bytes(dtype) == 1 ? '|' : kHostIsBigEndian ? '>' : '<';
   std::string header = "{'descr': '";
   (header += order) += code;
@@ -310,10 +310,11 @@ Result<Index> array_bytes(DType dtype, const std::vector<Index>& shape) {
   bool empty = false;
   for (const Index size : shape) {
     if (size < 0) return Status(Code::invalid_argument, "the shape has the negative size " + std::to_string(size));
-    if (size == 0) empty = true;
+    if (size == 0)
+      empty = true;
     else if (__builtin_mul_overflow(bytes, size, &bytes))
-      return Status(Code::overflow, "the shape " + shortened(shape) + " of " + std::string(name(dtype)) +
-                                        " is more than 2^63 bytes");
+      return Status(Code::overflow,
+                    "the shape " + shortened(shape) + " of " + std::string(name(dtype)) + " is more than 2^63 bytes");
   }
   return empty ? 0 : bytes;
 }

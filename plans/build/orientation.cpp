@@ -33,14 +33,16 @@ Body preferred_body(const Problem& problem, const DeviceFacts& device) {
 Verdict rows_are_apt(const Problem& problem, const DeviceFacts& device) {
   if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
   if (prefers_rows(problem, device)) return yes();
-  return unwise(problem.innermost_is_reduced() ? "rows are shorter than a step of lanes" : "the contiguous axis is kept");
+  return unwise(problem.innermost_is_reduced() ? "rows are shorter than a step of lanes"
+                                               : "the contiguous axis is kept");
 }
 
 Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
   if (prefers_rows(problem, device))
-    return unwise(problem.innermost_is_reduced() ? "the contiguous axis is reduced" : "too few columns lie side by side");
+    return unwise(problem.innermost_is_reduced() ? "the contiguous axis is reduced"
+                                                 : "too few columns lie side by side");
   return yes();
 }
 

@@ -8,10 +8,15 @@ namespace ndfold {
 inline constexpr std::string_view kHostEvidence = "docs/measurements/host-panels.md";
 
 inline constexpr TuningRow kHostTuning[] = {
-    {{.strategy = "rows_in_block", .reduced_up_to = 1 << 17, .softmax_only = true}, {}, Residency::output, kHostEvidence},
+    {{.strategy = "rows_in_block", .reduced_up_to = 1 << 17, .softmax_only = true},
+     {},
+     Residency::output,
+     kHostEvidence},
     {{.strategy = "rows_in_block"}, {}, Residency::none, kHostEvidence},
     {{.strategy = "columns_in_block", .reduced_up_to = 8192, .softmax_only = true},
-     {.panel_bytes = 4096}, Residency::output, kHostEvidence},
+     {.panel_bytes = 4096},
+     Residency::output,
+     kHostEvidence},
     {{.strategy = "columns_in_block"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "split"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "permute_then_rows"}, {}, Residency::output, kHostEvidence},

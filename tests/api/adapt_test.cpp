@@ -1,15 +1,15 @@
 // view_of(x): sizes, strides and addresses against the elements that the other library itself finds.
 #include <ndfold/adapt.h>
 
-#include <Eigen/Core>
 #include <gtest/gtest.h>
-#include <unsupported/Eigen/CXX11/Tensor>
 
+#include <Eigen/Core>
 #include <array>
 #include <cstddef>
 #include <numeric>
 #include <span>
 #include <string>
+#include <unsupported/Eigen/CXX11/Tensor>
 #include <vector>
 
 namespace ndfold {
@@ -49,7 +49,9 @@ const T& element(const ConstTensorView& view, std::initializer_list<Index> at) {
 }
 
 template <class X>
-concept Viewable = requires(X&& x) { view_of(std::forward<X>(x)); };
+concept Viewable = requires(X&& x) {
+  view_of(std::forward<X>(x));
+};
 
 template <class X>
 using ViewOf = decltype(view_of(std::declval<X>()));

@@ -1,11 +1,11 @@
 // Fuzz target: any bytes as a .npy file. A header that is accepted keeps its promises, and its data are really there.
+#include "lib/io/npy.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
-
-#include "lib/io/npy.h"
 
 namespace {
 

@@ -64,9 +64,8 @@ TEST(transfer, stops_at_the_end_and_at_errors) {
   const Transfer ended = transfer_all(10, [](Index position, std::size_t) -> Index { return position < 6 ? 3 : 0; });
   EXPECT_EQ(ended.bytes, 6);
   EXPECT_EQ(ended.error, 0);
-  const Transfer failed = transfer_all(10, [](Index position, std::size_t) -> Index {
-    return position < 6 ? 3 : (errno = EIO, -1);
-  });
+  const Transfer failed =
+      transfer_all(10, [](Index position, std::size_t) -> Index { return position < 6 ? 3 : (errno = EIO, -1); });
   EXPECT_EQ(failed.bytes, 6);
   EXPECT_EQ(failed.error, EIO);
   EXPECT_EQ(transfer_all(0, [](Index, std::size_t) -> Index { return -1; }).error, 0);

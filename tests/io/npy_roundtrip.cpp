@@ -1,7 +1,7 @@
 // npy_roundtrip IN OUT: reads one .npy file and writes it again; 2 and one line on stderr when that is refused.
-#include <cstdio>
-
 #include "lib/io/npy.h"
+
+#include <cstdio>
 
 int main(int count, char** arguments) {
   if (count != 3) return std::fputs("usage: npy_roundtrip IN.npy OUT.npy\n", stderr), 2;

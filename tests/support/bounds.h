@@ -6,7 +6,8 @@
 
 namespace ndfold::test {
 
-/// exp errs by at most 1.30 units in the last place in f32 and 1.6 in f64 (tests/cpu/exponential_test.cpp); logs by one.
+/// exp errs by at most 1.30 units in the last place in f32 and 1.6 in f64 (tests/cpu/exponential_test.cpp); logs by
+/// one.
 inline constexpr Real kExpUlps = 2;
 inline constexpr Real kLogUlps = 2;
 /// Roundings after the fold of a softmax: the reciprocal, the product with it, alpha and the product with that.

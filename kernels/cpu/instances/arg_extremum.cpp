@@ -1,5 +1,6 @@
-#include "kernels/cpu/instances/entry.h"
 #include "kernels/folds/arg_extremum.h"
+
+#include "kernels/cpu/instances/entry.h"
 
 namespace ndfold::cpu {
 

@@ -19,7 +19,11 @@ struct FoldEntries {
 
 template <template <class> class F, class A, Loading kLoading = Loading::values>
 constexpr FoldEntry entry(FoldKind fold, DType accumulate) {
-  return {fold, accumulate, fold_rows<F, A, kLoading>, fold_columns<F, A, kLoading>, merge_rows<F, A>,
+  return {fold,
+          accumulate,
+          fold_rows<F, A, kLoading>,
+          fold_columns<F, A, kLoading>,
+          merge_rows<F, A>,
           sizeof(typename F<A>::State)};
 }
 

@@ -10,9 +10,7 @@ Run softmax_kernel(Body body, DType accumulate) {
   return accumulate == DType::f64 ? softmax_columns<double> : softmax_columns<float>;
 }
 
-Run elementwise_kernel(DType accumulate) {
-  return accumulate == DType::f64 ? elementwise<double> : elementwise<float>;
-}
+Run elementwise_kernel(DType accumulate) { return accumulate == DType::f64 ? elementwise<double> : elementwise<float>; }
 
 bool elementwise_takes_columns(const Arguments& step) { return along_columns(step); }
 

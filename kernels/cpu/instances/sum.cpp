@@ -1,6 +1,7 @@
+#include "kernels/folds/sum.h"
+
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/folds/compensated_sum.h"
-#include "kernels/folds/sum.h"
 
 namespace ndfold::cpu {
 

@@ -1,7 +1,7 @@
 #include <ndfold/workers.h>
 
 #define EIGEN_USE_THREADS
-#include <unsupported/Eigen/CXX11/ThreadPool>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,9 +10,8 @@
 #include <cstring>
 #include <new>
 #include <system_error>
+#include <unsupported/Eigen/CXX11/ThreadPool>
 #include <vector>
-
-#include <sched.h>
 
 namespace ndfold {
 namespace {
@@ -41,7 +40,8 @@ class EigenWorkers final : public Workers {
  public:
   explicit EigenWorkers(int threads) {
     try {
-      while (static_cast<int>(helpers_.size()) + 1 < threads) helpers_.push_back(std::make_unique<Eigen::ThreadPool>(1));
+      while (static_cast<int>(helpers_.size()) + 1 < threads)
+        helpers_.push_back(std::make_unique<Eigen::ThreadPool>(1));
     } catch (const std::system_error&) {  // the system has no more threads: those there are will do
     }
   }
@@ -78,8 +78,7 @@ int usable_cores() {
 int wanted_threads() {
   constexpr int kMost = 1024;
   int threads = 0;
-  if (const char* text = std::getenv("NDFOLD_NUM_THREADS"))
-    std::from_chars(text, text + std::strlen(text), threads);
+  if (const char* text = std::getenv("NDFOLD_NUM_THREADS")) std::from_chars(text, text + std::strlen(text), threads);
   return threads > 0 ? std::min(threads, kMost) : usable_cores();
 }
 
