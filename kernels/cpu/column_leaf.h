@@ -8,12 +8,25 @@
 
 namespace ndfold::cpu {
 
-/// The lanes of columns [at, at + kLanes<V>) of a row; beyond `columns` they are 0.
+/// Where a column's state is: columns are dealt to groups of lanes from the left. The last group's lanes are the last
+/// columns, some of them a second time, so that it is loaded and stored whole; a panel narrower than that is padded.
 template <class V>
-V load_columns(const ScalarOf<V>* row, Index at, Index columns) {
-  if (at + kLanes<V> <= columns) return load<V>(row + at);
+struct ColumnPlace {
+  Index group, lane;
+
+  static Index groups(Index columns) { return (columns + kLanes<V> - 1) / kLanes<V>; }
+  static Index first(Index group, Index columns) {
+    return std::min(group * kLanes<V>, std::max<Index>(columns - kLanes<V>, 0));
+  }
+  ColumnPlace(Index column, Index columns) : group(column / kLanes<V>), lane(column - first(group, columns)) {}
+};
+
+/// The lanes of a group; those beyond a narrow panel are 0.
+template <class V>
+V load_columns(const ScalarOf<V>* row, Index group, Index columns) {
+  if (columns >= kLanes<V>) return load<V>(row + ColumnPlace<V>::first(group, columns));
   ScalarOf<V> some[kLanes<V>] = {};
-  for (Index i = 0; at + i < columns; ++i) some[i] = row[at + i];
+  for (Index i = 0; i < columns; ++i) some[i] = row[i];
   return load<V>(some);
 }
 
@@ -24,7 +37,7 @@ template <class FoldOf, class Rows, class State>
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
   constexpr Index kWidth = kLanes<V>;
   constexpr int kRowsAtOnce = 4;
-  const Index whole = columns / kWidth, groups = (columns + kWidth - 1) / kWidth;
+  const Index whole = columns / kWidth, groups = ColumnPlace<V>::groups(columns);
   for (Index g = 0; g < groups; ++g) states[g] = fold_of(g).identity();
   int r = 0;
   for (; r + kRowsAtOnce <= count; r += kRowsAtOnce) {
@@ -43,7 +56,7 @@ template <class FoldOf, class Rows, class State>
       states[g] = fold_of(g).combine(states[g], fold_of(g).map(load<V>(rows.row(r) + g * kWidth), 0));
   for (Index g = whole; g < groups; ++g)
     for (r = 0; r < count; ++r)
-      states[g] = fold_of(g).combine(states[g], fold_of(g).map(load_columns<V>(rows.row(r), g * kWidth, columns), 0));
+      states[g] = fold_of(g).combine(states[g], fold_of(g).map(load_columns<V>(rows.row(r), g, columns), 0));
 }
 
 /// Scratch of a leaf with a pivot: three values a group.
@@ -67,8 +80,8 @@ void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Ind
   using Quick = typename QuickOf<LaneFold>::type;
   constexpr Index kWidth = kLanes<typename LaneFold::Value>, kGroups = 64;
   const Index whole = columns / kWidth;
-  const auto exact = [&](Index group, Index width) {
-    fold_columns_once([&](Index) { return fold; }, RowsFrom<Rows>{rows, group * kWidth}, count, width, states + group);
+  const auto exact = [&](Index group, Index first, Index width) {
+    fold_columns_once([&](Index) { return fold; }, RowsFrom<Rows>{rows, first}, count, width, states + group);
   };
   for (Index group = 0; group < whole; group += kGroups) {
     const Index groups = std::min(kGroups, whole - group);
@@ -80,9 +93,9 @@ void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Ind
       certain = certain && Quick::is_certain(some[g]);
       states[group + g] = some[g].best;
     }
-    if (!certain) exact(group, groups * kWidth);
+    if (!certain) exact(group, group * kWidth, groups * kWidth);
   }
-  if (whole * kWidth < columns) exact(whole, columns - whole * kWidth);
+  if (whole * kWidth < columns) exact(whole, std::max<Index>(columns - kWidth, 0), std::min(kWidth, columns));
 }
 
 /// The same for any fold: two looks when it has a pivot.
@@ -90,8 +103,7 @@ template <class LaneFold, class Rows>
 void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index columns,
                       typename LaneFold::State* states, const PivotScratch<typename LaneFold::Value>& scratch) {
   if constexpr (PivotFold<LaneFold>) {
-    constexpr Index kWidth = kLanes<typename LaneFold::Value>;
-    const Index groups = (columns + kWidth - 1) / kWidth;
+    const Index groups = ColumnPlace<typename LaneFold::Value>::groups(columns);
     fold_columns_once([&](Index) { return fold.pivot_fold(); }, rows, count, columns, scratch.totals);
     for (Index g = 0; g < groups; ++g) scratch.pivots[g] = fold.pivot(scratch.totals[g], count);
     fold_columns_once([&](Index g) { return fold.around(scratch.pivots[g], count); }, rows, count, columns,

@@ -66,7 +66,7 @@ void map_panel(const Arguments& step, const ColumnBlock& block) {
   const Index width = std::min<Index>(Rows::kStagedColumns, kScratchBytes / 16 / static_cast<Index>(sizeof(A)));
   for (Index at = 0; at < block.columns; at += width) {
     const Index columns = std::min(width, block.columns - at);
-    ColumnScratch<A> scratch((columns + kLanes<V> - 1) / kLanes<V>);
+    ColumnScratch<A> scratch(ColumnPlace<V>::groups(columns));
     const Index first_output = block.first_state / step.parts + at;
     make_normalizers<A>(
         step.map, step.alpha, columns, [&](Index c) { return value_at<MaxAndSum<A>>(step, first_output + c); },

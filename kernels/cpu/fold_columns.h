@@ -33,16 +33,16 @@ Index columns_that_fit(Index levels) {
 }
 
 /// Hands the states of `columns` columns, `first` and on in their block, to the sink.
-template <class NumberFold, class State>
+template <class V, class NumberFold, class State>
 void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,
                   const State* states) {
-  constexpr Index kWidth = sizeof(State) / sizeof(typename NumberFold::State);
   Arguments to = step;
   if (step.sink == SinkKind::store) to.out = block.out;
   for (Index c = 0; c < columns; ++c) {
+    const ColumnPlace<V> place(c, columns);
     typename NumberFold::State state;
-    if constexpr (kWidth > 1)
-      state = lane_state(states[c / kWidth], static_cast<int>(c % kWidth));
+    if constexpr (IsLanes<V>)
+      state = lane_state(states[place.group], static_cast<int>(place.lane));
     else
       state = states[c];
     sink_state(to, fold, state, (first + c) * block.column.out, block.first_state + (first + c) * step.parts);
@@ -61,7 +61,7 @@ void fold_panel(const Arguments& step, const FoldParameters& parameters, const C
   const Index width = Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns);
   for (Index first = 0; first < block.columns; first += width) {
     const Index columns = std::min(width, block.columns - first);
-    const Index groups = (columns + kLanes<V> - 1) / kLanes<V>;
+    const Index groups = ColumnPlace<V>::groups(columns);
     Scratch scratch;
     State* leaf = scratch.take<State>(groups);
     const PivotScratch<V> pivots{scratch.take<V>(groups), scratch.take<V>(groups), scratch.take<V>(groups)};
@@ -71,7 +71,7 @@ void fold_panel(const Arguments& step, const FoldParameters& parameters, const C
       fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
       tree.push(leaf);
     }
-    sink_columns(step, make_fold<F<A>>(parameters), block, first, columns, tree.result());
+    sink_columns<V>(step, make_fold<F<A>>(parameters), block, first, columns, tree.result());
   }
 }
 
@@ -88,20 +88,22 @@ void arg_panel(const Arguments& step, const FoldParameters& parameters, const Co
     const Index columns = std::min(width, block.columns - first);
     Scratch scratch;
     State* best = scratch.take<State>(columns);
-    V* extrema = scratch.take<V>((columns + kLanes<V> - 1) / kLanes<V>);
+    V* extrema = scratch.take<V>(ColumnPlace<V>::groups(columns));
     for (Index c = 0; c < columns; ++c) best[c] = fold.identity();
     Rows rows(step, block, first, columns);
     while (const int count = rows.next()) {
       fold_column_leaf(Values(), rows, count, columns, extrema, PivotScratch<V>{});
-      const A* values = reinterpret_cast<const A*>(extrema);
+      const A* values = reinterpret_cast<const A*>(extrema);  // in groups of lanes
       const Index lowest = rows.lowest_index(count);
       for (Index c = 0; c < columns; ++c) {
-        if (fold.combine(best[c], {values[c], lowest}).index == best[c].index) continue;
+        const ColumnPlace<V> place(c, columns);
+        const A value = values[place.group * kLanes<V> + place.lane];
+        if (fold.combine(best[c], {value, lowest}).index == best[c].index) continue;
         for (int r = 0; r < count; ++r)
-          if (F<A>::same(rows.row(r)[c], values[c])) best[c] = fold.combine(best[c], {values[c], rows.index(r)});
+          if (F<A>::same(rows.row(r)[c], value)) best[c] = fold.combine(best[c], {value, rows.index(r)});
       }
     }
-    sink_columns(step, fold, block, first, columns, best);
+    sink_columns<A>(step, fold, block, first, columns, best);
   }
 }
 

@@ -15,8 +15,7 @@ struct ColumnNormalizer {
 template <class A, class Work>
 void each_row(const Arguments& step, const ColumnBlock& block, Index first, Index columns, const Work& work) {
   using V = LanesOf<A>;
-  const Index padded = (columns + kLanes<V> - 1) / kLanes<V> * kLanes<V>;
-  const bool direct = step.output == kTypeOf<A> && block.column.out == 1 && padded == columns;
+  const bool direct = step.output == kTypeOf<A> && block.column.out == 1 && columns >= kLanes<V>;
   alignas(64) A mapped[kScratchBytes / 4 / sizeof(A)];
   ColumnRows<A, Loading::values> rows(step, block, first, columns);
   while (const int count = rows.next())
@@ -28,14 +27,19 @@ void each_row(const Arguments& step, const ColumnBlock& block, Index first, Inde
     }
 }
 
+/// The last group is loaded first: its lanes may be another's too, and x and y the same row.
 template <MapKind kMap, class A>
 [[gnu::flatten]] void normalize_columns_run(const A* x, A* y, Index columns, A scale,
                                             const ColumnNormalizer<LanesOf<A>>& by) {
   using V = LanesOf<A>;
   const V vscale = splat<V>(scale);
-  for (Index g = 0; g * kLanes<V> < columns; ++g)
-    store(y + g * kLanes<V>,
-          normalized<kMap>(load_columns<V>(x, g * kLanes<V>, columns), vscale, by.shift[g], by.rest[g], by.factor[g]));
+  const auto mapped = [&](V here, Index g) {
+    return normalized<kMap>(here, vscale, by.shift[g], by.rest[g], by.factor[g]);
+  };
+  const Index last = ColumnPlace<V>::groups(columns) - 1;
+  const V at_last = load_columns<V>(x, last, columns);
+  for (Index g = 0; g < last; ++g) store(y + g * kLanes<V>, mapped(load<V>(x + g * kLanes<V>), g));
+  store(y + ColumnPlace<V>::first(last, columns), mapped(at_last, last));
 }
 
 /// Maps columns [first, first + columns) of the block.
@@ -55,13 +59,15 @@ void normalize_columns(const Arguments& step, MapKind map, const ColumnBlock& bl
 template <class A, class StateOf>
 void make_normalizers(MapKind map, double alpha, Index columns, const StateOf& state_of,
                       const ColumnNormalizer<LanesOf<A>>& by) {
-  A* shift = reinterpret_cast<A*>(by.shift);
-  A* rest = reinterpret_cast<A*>(by.rest);
-  A* factor = reinterpret_cast<A*>(by.factor);
-  const Index padded = (columns + kLanes<LanesOf<A>> - 1) / kLanes<LanesOf<A>> * kLanes<LanesOf<A>>;
-  for (Index c = 0; c < padded; ++c) {
-    const Normalizer<A> one = c < columns ? normalizer<A>(map, state_of(c), alpha) : Normalizer<A>{0, 0, 0};
-    shift[c] = one.shift, rest[c] = one.rest, factor[c] = one.factor;
+  using V = LanesOf<A>;
+  for (Index g = 0; g < ColumnPlace<V>::groups(columns); ++g) {
+    A shift[kLanes<V>], rest[kLanes<V>], factor[kLanes<V>];
+    for (Index l = 0; l < kLanes<V>; ++l) {
+      const Index c = std::min(ColumnPlace<V>::first(g, columns) + l, columns - 1);
+      const Normalizer<A> one = normalizer<A>(map, state_of(c), alpha);
+      shift[l] = one.shift, rest[l] = one.rest, factor[l] = one.factor;
+    }
+    by.shift[g] = load<V>(shift), by.rest[g] = load<V>(rest), by.factor[g] = load<V>(factor);
   }
 }
 
@@ -80,7 +86,7 @@ void softmax_panel_again(const Arguments& step, MapKind map, const ColumnBlock& 
   using V = LanesOf<A>;
   using Fold = OnlineSoftmax<V>;
   const auto lanes = make_fold<Fold>({.scale = step.scale});
-  const Index groups = (columns + kLanes<V> - 1) / kLanes<V>;
+  const Index groups = ColumnPlace<V>::groups(columns);
   const int levels = ColumnTree<Fold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
   ColumnScratch<A> scratch(groups);
   auto* leaf = scratch.memory.template take<typename Fold::State>(groups);
@@ -94,7 +100,11 @@ void softmax_panel_again(const Arguments& step, MapKind map, const ColumnBlock& 
   const auto* states = tree.result();
   make_normalizers<A>(
       map, step.alpha, columns,
-      [&](Index c) { return lane_state(states[c / kLanes<V>], static_cast<int>(c % kLanes<V>)); }, scratch.by);
+      [&](Index c) {
+        const ColumnPlace<V> place(c, columns);
+        return lane_state(states[place.group], static_cast<int>(place.lane));
+      },
+      scratch.by);
   normalize_columns<A>(step, map, block, first, columns, scratch.by);
 }
 
@@ -104,7 +114,7 @@ void softmax_panel_in_output(const Arguments& step, const ColumnBlock& block, In
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
   const auto scaled_max = make_fold<ScaledMax<V>>({.scale = step.scale});
-  const Index groups = (columns + kWidth - 1) / kWidth;
+  const Index groups = ColumnPlace<V>::groups(columns);
   const int levels = ColumnTree<Sum<V>>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
   ColumnScratch<A> scratch(groups);
   V* leaf = scratch.memory.template take<V>(groups);
@@ -123,7 +133,7 @@ void softmax_panel_in_output(const Arguments& step, const ColumnBlock& block, In
   each_row<A>(step, block, first, columns, [&](const A* x, A* y) {
     normalize_columns_run<MapKind::softmax>(x, y, columns, scale, scratch.by);
     for (Index g = 0; g < groups; ++g) {
-      const V power = load_columns<V>(y, g * kWidth, columns);
+      const V power = load_columns<V>(y, g, columns);
       leaf[g] = in_leaf == 0 ? power : leaf[g] + power;
     }
     if (++in_leaf == kLeafRows) tree.push(leaf), in_leaf = 0;
@@ -132,15 +142,21 @@ void softmax_panel_in_output(const Arguments& step, const ColumnBlock& block, In
   const V* sums = tree.result();
   make_normalizers<A>(MapKind::softmax, step.alpha, columns,
                       [&](Index c) {
-                        const int i = static_cast<int>(c % kWidth);
-                        return MaxAndSum<A>{lane(max[c / kWidth], i), lane(sums[c / kWidth], i)};
+                        const ColumnPlace<V> place(c, columns);
+                        const int i = static_cast<int>(place.lane);
+                        return MaxAndSum<A>{lane(max[place.group], i), lane(sums[place.group], i)};
                       },
                       {scratch.memory.template take<V>(groups), scratch.by.rest, scratch.by.factor});
   const A* factor = reinterpret_cast<const A*>(scratch.by.factor);
+  const Index whole = columns / kWidth * kWidth;
   Odometer reduced(step.reduced, block.begin);
   for (Index r = block.begin; r < block.end; ++r, reduced.next()) {
     A* y = reinterpret_cast<A*>(advance(block.out, step.output, reduced.out() + first));
-    for (Index c = 0; c < columns; ++c) y[c] *= factor[c];
+    for (Index c = 0; c < whole; ++c) y[c] *= factor[c];
+    for (Index c = whole; c < columns; ++c) {
+      const ColumnPlace<V> place(c, columns);
+      y[c] *= factor[place.group * kWidth + place.lane];
+    }
   }
 }
 

@@ -31,9 +31,6 @@ class EveryOpAndType : public ::testing::TestWithParam<Case> {
   Values values = exact_values(op, type);
   How how{.options = {}, .workers = nullptr, .exact = is_exact(op)};
 
-  void SetUp() override {
-    if (default_output(op, type) == DType::best) GTEST_SKIP() << "refused by the op, see errors_test";
-  }
   Array filled(const ViewDesc& view, std::uint64_t seed = 1, Index shift = 0) const {
     Array array(view, shift);
     fill(array, values, seed);
@@ -114,9 +111,17 @@ TEST_P(EveryOpAndType, long_rows_columns_and_both) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(reduce, EveryOpAndType,
-                         ::testing::Combine(::testing::Range(0, kReduceOpCount), ::testing::Range(1, kDTypeCount)),
-                         case_name);
+// All but what an op refuses, see errors_test.
+std::vector<Case> taken_cases() {
+  std::vector<Case> cases;
+  for (int op = 0; op < kReduceOpCount; ++op)
+    for (int type = 1; type < kDTypeCount; ++type)
+      if (default_output(static_cast<ReduceOp>(op), static_cast<DType>(type)) != DType::best)
+        cases.emplace_back(op, type);
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(reduce, EveryOpAndType, ::testing::ValuesIn(taken_cases()), case_name);
 
 TEST(reduce_exact, sums_of_2_to_the_20_whole_numbers) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {

@@ -49,7 +49,10 @@ class Bench(CliTest):
                 self.assertIn("memcpy", self.succeed("bench", "--shape", "30,40", *arguments.split(), *QUICK))
 
     def test_progress_is_told_on_a_terminal_and_wiped_away(self):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal to be had here: {error}")
         command = [NDFOLD, "bench", "--op", "sum", "--shape", "100", "--repeat", "1", "--seconds", "1"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=120)
         os.close(theirs)

@@ -76,7 +76,8 @@ void expect_columns() {
         std::vector<V> states(static_cast<std::size_t>((columns + V::kCount - 1) / V::kCount));
         cpu::fold_column_leaf(F<V>(), Rows{x.data(), columns}, kRows, columns, states.data(), cpu::PivotScratch<V>{});
         for (Index c = 0; c < columns; ++c) {
-          const float got = lane(states[static_cast<std::size_t>(c / V::kCount)], static_cast<int>(c % V::kCount));
+          const cpu::ColumnPlace<V> place(c, columns);
+          const float got = lane(states[static_cast<std::size_t>(place.group)], static_cast<int>(place.lane));
           ASSERT_TRUE(same(got, expected_of<F>(x.data() + c, kRows, columns)))
               << "column " << c << " of " << columns << ": " << got;
         }
