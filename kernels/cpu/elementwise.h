@@ -46,16 +46,8 @@ void map_row(const Arguments& step, Index output, const Odometer& kept, Index be
     return normalize_row<A>(step, step.map, in, out, begin, end, normalizer<A>(step.map, state, step.alpha));
   }
   const A value = step.values == nullptr ? A(0) : value_at<A>(step, output);
-  const Axis run = inner(step.reduced);
-  alignas(64) A loaded[kChunk];
-  alignas(64) A mapped[kChunk];
-  each_run(step, begin, end, [&](Index from, Index to, Index n) {
-    const A* x = run_of(step.input, advance(in, step.input, from), run.in, n, loaded);
-    std::byte* place = advance(out, step.output, to);
-    A* y = target_of(step.output, place, run.out, mapped);
-    map_run(step.map, x, y, n, value, static_cast<A>(step.alpha));
-    if (y == mapped) store_run(step.output, place, run.out, n, y);
-  });
+  map_runs<A>(step, in, out, begin, end,
+              [&](const A* x, A* y, Index n) { map_run(step.map, x, y, n, value, static_cast<A>(step.alpha)); });
 }
 
 /// Only the maps that end a split softmax come this way.

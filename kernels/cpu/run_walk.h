@@ -28,10 +28,19 @@ const A* run_of(DType type, const std::byte* from, Index stride, Index n, A* buf
   return buffer;
 }
 
-/// Where results of a run go: the output itself, or `buffer` (then store_run has to follow).
-template <class A>
-A* target_of(DType type, std::byte* to, Index stride, A* buffer) {
-  return type == kTypeOf<A> && stride == 1 ? reinterpret_cast<A*>(to) : buffer;
+/// map(x, y, n) for each run: from the input as A, wherever it lies, to the output, whatever it is.
+template <class A, class Map>
+void map_runs(const Arguments& step, const std::byte* in, std::byte* out, Index begin, Index end, const Map& map) {
+  const Axis run = inner(step.reduced);
+  const bool direct = step.output == kTypeOf<A> && run.out == 1;
+  alignas(64) A loaded[kChunk];
+  alignas(64) A mapped[kChunk];
+  each_run(step, begin, end, [&](Index from, Index to, Index n) {
+    std::byte* place = advance(out, step.output, to);
+    A* y = direct ? reinterpret_cast<A*>(place) : mapped;
+    map(run_of(step.input, advance(in, step.input, from), run.in, n, loaded), y, n);
+    if (!direct) store_run(step.output, place, run.out, n, y);
+  });
 }
 
 }  // namespace ndfold::cpu

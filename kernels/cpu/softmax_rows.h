@@ -10,18 +10,11 @@ namespace ndfold::cpu {
 template <class A>
 void normalize_row(const Arguments& step, MapKind map, const std::byte* in, std::byte* out, Index begin, Index end,
                    const Normalizer<A>& by) {
-  const Axis run = inner(step.reduced);
-  alignas(64) A loaded[kChunk];
-  alignas(64) A mapped[kChunk];
-  each_run(step, begin, end, [&](Index from, Index to, Index n) {
-    const A* x = run_of(step.input, advance(in, step.input, from), run.in, n, loaded);
-    std::byte* place = advance(out, step.output, to);
-    A* y = target_of(step.output, place, run.out, mapped);
+  map_runs<A>(step, in, out, begin, end, [&](const A* x, A* y, Index n) {
     if (map == MapKind::softmax)
       normalize_run<MapKind::softmax>(x, y, n, static_cast<A>(step.scale), by);
     else
       normalize_run<MapKind::log_softmax>(x, y, n, static_cast<A>(step.scale), by);
-    if (y == mapped) store_run(step.output, place, run.out, n, y);
   });
 }
 

@@ -150,11 +150,32 @@ TEST(run_walk, converts_only_when_it_must) {
   float buffer[4] = {}, values[] = {1, 2, 3, 4};
   auto* bytes = reinterpret_cast<std::byte*>(values);
   EXPECT_EQ(cpu::run_of<float>(DType::f32, bytes, 1, 4, buffer), values);
-  EXPECT_EQ(cpu::target_of<float>(DType::f32, bytes, 1, buffer), values);
   EXPECT_EQ(cpu::run_of<float>(DType::f32, bytes, 2, 2, buffer), buffer);
   EXPECT_TRUE(buffer[0] == 1 && buffer[1] == 3);
-  EXPECT_EQ(cpu::target_of<float>(DType::f32, bytes, 2, buffer), buffer);
-  EXPECT_EQ(cpu::target_of<float>(DType::f64, bytes, 1, buffer), buffer);
+}
+
+// Strided f32 in, f64 at another stride out; then f32 to f32 side by side, which is mapped where it lies.
+TEST(run_walk, maps_between_any_layouts) {
+  const std::vector<float> in = {1, 2, 3, 4, 5, 6};
+  const auto* from = reinterpret_cast<const std::byte*>(in.data());
+  const auto doubled = [](const float* x, float* y, Index n) {
+    for (Index i = 0; i < n; ++i) y[i] = 2 * x[i];
+  };
+  const std::vector<Axis> apart = {{.size = 3, .in = 2, .out = 3}};
+  std::vector<double> wide(9, -1);
+  const cpu::Arguments strided{.kept = {}, .reduced = list(apart), .input = DType::f32, .output = DType::f64};
+  cpu::map_runs<float>(strided, from, reinterpret_cast<std::byte*>(wide.data()), 1, 3, doubled);
+  EXPECT_EQ(wide, (std::vector<double>{-1, -1, -1, 6, -1, -1, 10, -1, -1}));
+
+  const std::vector<Axis> dense = {{.size = 6, .in = 1, .out = 1}};
+  std::vector<float> same(6, -1);
+  const cpu::Arguments direct{.kept = {}, .reduced = list(dense), .input = DType::f32, .output = DType::f32};
+  cpu::map_runs<float>(direct, from, reinterpret_cast<std::byte*>(same.data()), 0, 6,
+                       [&](const float* x, float* y, Index n) {
+                         EXPECT_TRUE(x == in.data() && y == same.data());
+                         doubled(x, y, n);
+                       });
+  EXPECT_EQ(same, (std::vector<float>{2, 4, 6, 8, 10, 12}));
 }
 
 }  // namespace
