@@ -32,6 +32,8 @@ constexpr OpRow kOpRows[kReduceOpCount] = {
     {FoldKind::logsumexp, FoldKind::none, true},
 };
 
+static_assert(kOpRows[kReduceOpCount - 1].fold != FoldKind::none, "every op has a row");
+
 const OpRow& row_of(ReduceOp op) { return kOpRows[static_cast<int>(op)]; }
 
 std::string quoted(std::string_view text) { return std::string(text); }

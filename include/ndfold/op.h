@@ -72,6 +72,7 @@ inline constexpr OpFacts kOpFacts[kReduceOpCount] = {
     {"linf", OutputRule::floating, false},
     {"logsumexp", OutputRule::floating_only, false},
 };
+static_assert(!kOpFacts[kReduceOpCount - 1].name.empty(), "every op has a row");
 
 constexpr bool is_known(ReduceOp op) { return static_cast<int>(op) < kReduceOpCount; }
 constexpr const OpFacts& facts(ReduceOp op) { return kOpFacts[is_known(op) ? static_cast<int>(op) : 0]; }

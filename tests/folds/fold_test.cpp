@@ -1,5 +1,6 @@
 // The concepts that folds model, and the pieces of kernels/folds/fold.h.
-// Through states.h, which brings fold.h: a fold's text finds splat() of lanes only when lanes.h comes first.
+#include "kernels/folds/fold.h"
+
 #include "kernels/cpu/states.h"
 #include "kernels/folds/logical.h"
 #include "kernels/folds/norms.h"
