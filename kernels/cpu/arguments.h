@@ -18,10 +18,8 @@ struct Arguments {
   std::byte* out = nullptr;
   const std::byte* values = nullptr;
   AxisList kept, reduced;
-  FoldKind fold = FoldKind::none;
   MapKind map = MapKind::none;
   DType input = DType::f32, output = DType::f32;
-  SourceKind source = SourceKind::dense;
   SinkKind sink = SinkKind::store;
   Residency residency = Residency::none;
   Index part = 0, parts = 1;

@@ -113,8 +113,8 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
           static_cast<const std::byte*>(in.data()) + step.in_offset * static_cast<Index>(size_bytes(step.kernel.input));
       bound.out =
           static_cast<std::byte*>(out.data()) + step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
-      bound.fold = step.kernel.fold, bound.map = step.kernel.map, bound.input = step.kernel.input;
-      bound.output = step.kernel.output, bound.source = step.kernel.source, bound.sink = step.kernel.sink;
+      bound.map = step.kernel.map, bound.input = step.kernel.input;
+      bound.output = step.kernel.output, bound.sink = step.kernel.sink;
       bound.residency = step.kernel.residency, bound.part = step.part, bound.parts = step.parts, bound.panel = 24;
       bound.repeat = step.repeat, bound.count = step.count, bound.scale = step.scale, bound.alpha = step.alpha;
       const cpu::Kernel kernel = cpu::find_kernel(step.kernel, bound);

@@ -37,11 +37,9 @@ Arguments bind(const Step& step, const Memory& memory) {
   if (step.kernel.sink != SinkKind::store_state)
     bound.out += step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
   if (step.values.place != Buffer::Place::none) bound.values = memory.readable(step.values);
-  bound.fold = step.kernel.fold;
   bound.map = step.kernel.map;
   bound.input = step.kernel.input;
   bound.output = step.kernel.output;
-  bound.source = step.kernel.source;
   bound.sink = step.kernel.sink;
   bound.residency = step.kernel.residency;
   bound.part = step.part;
