@@ -32,6 +32,22 @@ Index columns_that_fit(Index levels) {
   return std::max<Index>(1, (kScratchBytes - 64 * (levels + 4)) / group) * kLanes<V>;
 }
 
+/// The states of all `reduced` rows, a leaf and its tree at a time; they lie in the scratch.
+template <class LaneFold, class Rows>
+typename LaneFold::State* fold_rows_of_columns(const LaneFold& lanes, Rows& rows, Index reduced, Index columns,
+                                               Scratch& scratch, const PivotScratch<typename LaneFold::Value>& pivots) {
+  using State = typename LaneFold::State;
+  const Index groups = ColumnPlace<typename LaneFold::Value>::groups(columns);
+  const int levels = ColumnTree<LaneFold>::levels_for((reduced + kLeafRows - 1) / kLeafRows);
+  State* leaf = scratch.take<State>(groups);
+  ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * levels), groups);
+  while (const int count = rows.next()) {
+    fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
+    tree.push(leaf);
+  }
+  return tree.result();
+}
+
 /// Hands the states of `columns` columns, `first` and on in their block, to the sink.
 template <class V, class NumberFold, class State>
 void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,
@@ -63,15 +79,10 @@ void fold_panel(const Arguments& step, const FoldParameters& parameters, const C
     const Index columns = std::min(width, block.columns - first);
     const Index groups = ColumnPlace<V>::groups(columns);
     Scratch scratch;
-    State* leaf = scratch.take<State>(groups);
     const PivotScratch<V> pivots{scratch.take<V>(groups), scratch.take<V>(groups), scratch.take<V>(groups)};
-    ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * levels), groups);
     Rows rows(step, block, first, columns);
-    while (const int count = rows.next()) {
-      fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
-      tree.push(leaf);
-    }
-    sink_columns<V>(step, make_fold<F<A>>(parameters), block, first, columns, tree.result());
+    const State* states = fold_rows_of_columns(lanes, rows, block.end - block.begin, columns, scratch, pivots);
+    sink_columns<V>(step, make_fold<F<A>>(parameters), block, first, columns, states);
   }
 }
 

@@ -11,7 +11,7 @@ struct ColumnNormalizer {
   V *shift, *rest, *factor;
 };
 
-/// Calls work(row of inputs, row of outputs as A, groups) for each reduced element; outputs go where they belong.
+/// Calls work(row of inputs, row of outputs as A) for each reduced element; outputs go where they belong.
 template <class A, class Work>
 void each_row(const Arguments& step, const ColumnBlock& block, Index first, Index columns, const Work& work) {
   using V = LanesOf<A>;
@@ -86,18 +86,10 @@ void softmax_panel_again(const Arguments& step, MapKind map, const ColumnBlock& 
   using V = LanesOf<A>;
   using Fold = OnlineSoftmax<V>;
   const auto lanes = make_fold<Fold>({.scale = step.scale});
-  const Index groups = ColumnPlace<V>::groups(columns);
-  const int levels = ColumnTree<Fold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
-  ColumnScratch<A> scratch(groups);
-  auto* leaf = scratch.memory.template take<typename Fold::State>(groups);
+  ColumnScratch<A> scratch(ColumnPlace<V>::groups(columns));
   const PivotScratch<V> pivots{scratch.by.shift, scratch.by.rest, scratch.by.factor};  // free until the fold is done
-  ColumnTree<Fold> tree(lanes, scratch.memory.template take<typename Fold::State>(groups * levels), groups);
   ColumnRows<A, Loading::values> rows(step, block, first, columns);
-  while (const int count = rows.next()) {
-    fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
-    tree.push(leaf);
-  }
-  const auto* states = tree.result();
+  const auto* states = fold_rows_of_columns(lanes, rows, block.end - block.begin, columns, scratch.memory, pivots);
   make_normalizers<A>(
       map, step.alpha, columns,
       [&](Index c) {
