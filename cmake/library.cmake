@@ -1,6 +1,9 @@
 # libndfold: the rooms' objects in one library, its exports and its installation.
 
-set(rooms ndfold_plans ndfold_kernels_cpu ndfold_exec_cpu ndfold_api)
+set(rooms ndfold_plans ndfold_exec_cpu ndfold_api)
+foreach(level IN LISTS NDFOLD_CPU_LEVELS)
+  list(APPEND rooms ndfold_kernels_cpu_${level})
+endforeach()
 
 # What a public header declares is exported; the rest is hidden, and so are the std and Eigen templates it uses.
 foreach(room ndfold_plans ndfold_exec_cpu ndfold_api)

@@ -3,6 +3,7 @@
 #include <ndfold/dtype.h>
 
 #include <memory>
+#include <string_view>
 
 namespace ndfold {
 
@@ -25,5 +26,9 @@ std::unique_ptr<Workers> make_workers(int threads);
 /// The process's workers: NDFOLD_NUM_THREADS, else one a core that this process may use. Started at first use; throws
 /// std::bad_alloc when there is no memory for that.
 Workers& default_workers();
+
+/// The instruction set that CPU plans run with: "baseline", "avx2" or "avx512", the widest that this machine has.
+/// NDFOLD_CPU forces one by name; empty when it names none of those that are here, and then every run is refused.
+std::string_view cpu_level();
 
 }  // namespace ndfold

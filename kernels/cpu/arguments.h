@@ -43,3 +43,11 @@ inline constexpr Index kChunk = 1024;
 inline constexpr Index kLeafRows = 32;
 
 }  // namespace ndfold::cpu
+
+namespace ndfold::folds {}
+
+/// The kernels' own namespace. Every instruction set's objects rename it, and folds with it (kernels/CMakeLists.txt).
+namespace ndfold::simd {
+using namespace cpu;
+using namespace folds;
+}  // namespace ndfold::simd

@@ -3,7 +3,7 @@
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/cpu/instances/maps.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 namespace {
 
 constexpr FoldEntries (*kFamilies[])() = {sum_entries, product_entries, norm_entries,   extremum_entries,
@@ -36,8 +36,6 @@ Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
   return {rows ? entry->rows : entry->columns, blocks};
 }
 
-}  // namespace
-
 Kernel find_kernel(const KernelKey& key, const Arguments& step) {
   switch (key.body) {
     case Body::rows:
@@ -55,4 +53,11 @@ Index state_size(FoldKind fold, DType accumulate) {
   return entry == nullptr ? 0 : entry->state_bytes;
 }
 
-}  // namespace ndfold::cpu
+}  // namespace
+
+const Catalog& catalog() {
+  static constexpr Catalog kCatalog = {.find_kernel = find_kernel, .state_size = state_size};
+  return kCatalog;
+}
+
+}  // namespace ndfold::simd

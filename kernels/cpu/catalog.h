@@ -1,8 +1,10 @@
-// The CPU's kernels, by the key that a step names them with.
+// The CPU's kernels, by the key that a step names them with: one catalog for each instruction set they are built for.
 #pragma once
 #include <ndfold/step.h>
 
 #include "kernels/cpu/arguments.h"
+
+#include <string_view>
 
 namespace ndfold::cpu {
 
@@ -11,10 +13,11 @@ struct Kernel {
   Index blocks = 0;   ///< independent blocks of this step
 };
 
-/// The kernel for `key` over `step`, and how many blocks it has.
-Kernel find_kernel(const KernelKey& key, const Arguments& step);
-
-/// sizeof a state, as a workspace holds it; 0 when the catalog has no such fold.
-Index state_size(FoldKind fold, DType accumulate);
+struct Catalog {
+  /// The kernel for `key` over `step`, and how many blocks it has.
+  Kernel (*find_kernel)(const KernelKey& key, const Arguments& step);
+  /// sizeof a state, as a workspace holds it; 0 when the catalog has no such fold.
+  Index (*state_size)(FoldKind fold, DType accumulate);
+};
 
 }  // namespace ndfold::cpu

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Where a column's state is: columns are dealt to groups of lanes from the left. The last group's lanes are the last
 /// columns, some of them a second time, so that it is loaded and stored whole; a panel narrower than that is padded.
@@ -25,9 +25,10 @@ struct ColumnPlace {
 template <class V>
 V load_columns(const ScalarOf<V>* row, Index group, Index columns) {
   if (columns >= kLanes<V>) return load<V>(row + ColumnPlace<V>::first(group, columns));
-  ScalarOf<V> some[kLanes<V>] = {};
-  for (Index i = 0; i < columns; ++i) some[i] = row[i];
-  return load<V>(some);
+  if constexpr (IsLanes<V>)
+    return load_first(row, static_cast<int>(columns));
+  else
+    return *row;
 }
 
 /// states[g] = fold of the rows in column group g. `fold_of(g)` may differ from group to group (a pivot).
@@ -119,4 +120,4 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -1,8 +1,9 @@
 // Summation trees of many columns at once: arrays of states, merged eight at a time so that few arrays are alive.
 #pragma once
+#include "kernels/cpu/arguments.h"
 #include "kernels/folds/fold.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// `State` holds lanes; an array covers all columns of a panel. Height 8 a level, log8 of the leaves.
 template <class F>
@@ -62,4 +63,4 @@ class ColumnTree {
   int held_[kMostLevels] = {};
 };
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

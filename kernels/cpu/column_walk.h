@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Block `block` of a columns step: part of the innermost kept axis × part of the reduced elements.
 struct ColumnBlock {
@@ -88,4 +88,4 @@ class ColumnRows {
   alignas(64) A buffer_[kLeafRows * kStagedColumns];
 };
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 namespace {
 
 struct Boolean {
@@ -141,4 +141,4 @@ template void store_run(DType, std::byte*, Index, Index, const std::uint32_t*);
 template void store_run(DType, std::byte*, Index, Index, const std::uint64_t*);
 template void store_run(DType, std::byte*, Index, Index, const bool*);
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

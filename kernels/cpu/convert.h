@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// The element type that `A` is, so that a dense run of it needs no conversion.
 template <class A>
@@ -49,4 +49,4 @@ inline std::byte* advance(std::byte* from, DType type, Index elements) {
   return from + elements * static_cast<Index>(size_bytes(type));
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -3,7 +3,7 @@
 #include "kernels/cpu/softmax_columns.h"
 #include "kernels/cpu/softmax_rows.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Lanes lie along the kept axis when it alone is contiguous and at least two steps of lanes long.
 inline bool along_columns(const Arguments& step) {
@@ -83,4 +83,4 @@ void elementwise(const Arguments& step, Index first, Index last) {
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

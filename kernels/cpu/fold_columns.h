@@ -5,7 +5,7 @@
 #include "kernels/cpu/column_walk.h"
 #include "kernels/cpu/sink.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// A core's scratch, on its stack: what it folds side by side at a time has to fit.
 inline constexpr Index kScratchBytes = 64 << 10;
@@ -130,4 +130,4 @@ void fold_columns(const Arguments& step, Index first, Index last) {
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

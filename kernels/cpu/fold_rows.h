@@ -4,7 +4,7 @@
 #include "kernels/cpu/sink.h"
 #include "kernels/cpu/tree.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Elements of a leaf: few where rounding adds up, many where order does not matter.
 template <template <class> class F, class A>
@@ -70,4 +70,4 @@ void merge_rows(const Arguments& step, Index first, Index last) {
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -2,6 +2,7 @@
 #pragma once
 #include <ndfold/dtype.h>
 
+#include "kernels/cpu/arguments.h"
 #include "kernels/folds/vocabulary.h"
 
 #include <Eigen/Core>
@@ -9,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 namespace packet = Eigen::internal;
 
@@ -24,12 +25,6 @@ struct Lanes {
   friend Lanes operator-(Lanes a, Lanes b) { return {packet::psub(a.value, b.value)}; }
   friend Lanes operator*(Lanes a, Lanes b) { return {packet::pmul(a.value, b.value)}; }
   friend Lanes operator/(Lanes a, Lanes b) { return {packet::pdiv(a.value, b.value)}; }
-};
-
-/// All bits of a lane, or none.
-template <class T>
-struct Mask {
-  typename Lanes<T>::Packet value;
 };
 
 template <class V>
@@ -64,46 +59,21 @@ T lane(Lanes<T> lanes, int i) {
   return all[i];
 }
 
-/// The first `count` lanes on.
-template <class T>
-Mask<T> first_lanes(int count) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  T bits[Lanes<T>::kCount];
-  for (int i = 0; i < Lanes<T>::kCount; ++i) bits[i] = std::bit_cast<T>(i < count ? ~Bits{0} : Bits{0});
-  return {packet::ploadu<typename Lanes<T>::Packet>(bits)};
-}
+}  // namespace ndfold::simd
 
-}  // namespace ndfold::cpu
-
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class T>
-struct Number<cpu::Lanes<T>> {
+struct Number<simd::Lanes<T>> {
   using Scalar = T;
-  static cpu::Lanes<T> splat(T value) { return {cpu::packet::pset1<typename cpu::Lanes<T>::Packet>(value)}; }
+  static simd::Lanes<T> splat(T value) { return {simd::packet::pset1<typename simd::Lanes<T>::Packet>(value)}; }
 };
 
-namespace cpu {
+}  // namespace ndfold::folds
 
-template <class T>
-Mask<T> either(Mask<T> a, Mask<T> b) {
-  return {packet::por(a.value, b.value)};
-}
+#include "kernels/cpu/masks.h"
 
-template <class T>
-Lanes<T> select(Mask<T> mask, Lanes<T> yes, Lanes<T> no) {
-  return {packet::pselect(mask.value, yes.value, no.value)};
-}
-
-template <class T>
-Mask<T> less(Lanes<T> a, Lanes<T> b) {
-  return {packet::pcmp_lt(a.value, b.value)};
-}
-
-template <class T>
-Mask<T> equal(Lanes<T> a, Lanes<T> b) {
-  return {packet::pcmp_eq(a.value, b.value)};
-}
+namespace ndfold::simd {
 
 // Equal values are ±0 or the same bits: and-ing them prefers +0, or-ing them -0.
 template <class T>
@@ -138,7 +108,6 @@ Mask<T> is_infinite(Lanes<T> a) {
 Lanes<float> exponential(Lanes<float> x);
 Lanes<double> exponential(Lanes<double> x);
 
-}  // namespace cpu
-}  // namespace ndfold
+}  // namespace ndfold::simd
 
 #include "kernels/cpu/exponential.h"

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Elements of type A, as they lie in memory or staged in a buffer.
 template <class A>
@@ -61,10 +61,9 @@ template <class LaneFold, class A>
         sum = fold.combine(sum, fold.map(load<V>(x + i), 0));
       }
       if (i < n) {
-        A rest[kWidth] = {};
-        for (Index j = 0; i + j < n; ++j) rest[j] = x[i + j];
-        const auto mapped = fold.map(load<V>(rest), 0);
-        const auto mask = first_lanes<A>(static_cast<int>(n - i));
+        const int rest = static_cast<int>(n - i);
+        const auto mapped = fold.map(load_first(x + i, rest), 0);
+        const auto mask = first_lanes<A>(rest);
         sums[k] = fold.combine(sums[k], select_state(mask, mapped, fold.identity()));
       }
     }
@@ -110,7 +109,7 @@ template <class F, class A>
     for (; value == value && i + kAtOnce * kLanes<V> <= n; i += kAtOnce * kLanes<V>) {
       auto found = equal(load<V>(x + i), wanted);
       for (int k = 1; k < kAtOnce; ++k) found = either(found, equal(load<V>(x + i + k * kLanes<V>), wanted));
-      if (packet::predux_any(found.value)) break;
+      if (any(found)) break;
     }
   }
   while (!F::same(x[i], value)) ++i;
@@ -140,4 +139,4 @@ typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<A>& leaf, typename F<
   return best;
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

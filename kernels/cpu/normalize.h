@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// softmax: out = exp(scale · x - shift) · factor. log_softmax: out = (scale · x - shift - rest) · factor.
 /// The maximum and the logarithm are subtracted one after the other: their sum would round away what x - max kept.
@@ -39,11 +39,8 @@ template <MapKind kMap, class A>
   Index i = 0;
   for (; i + kLanes<V> <= n; i += kLanes<V>)
     store(to + i, normalized<kMap>(load<V>(x + i), vscale, shift, rest, factor));
-  if (i == n) return;
-  A some[kLanes<V>] = {};
-  for (Index j = i; j < n; ++j) some[j - i] = x[j];
-  store(some, normalized<kMap>(load<V>(some), vscale, shift, rest, factor));
-  for (Index j = i; j < n; ++j) to[j] = some[j - i];
+  const int left = static_cast<int>(n - i);
+  if (left > 0) store_first(to + i, normalized<kMap>(load_first(x + i, left), vscale, shift, rest, factor), left);
 }
 
 /// to[i] = x[i] · factor.
@@ -52,4 +49,4 @@ void scale_run(const A* x, A* to, Index n, A factor) {
   for (Index i = 0; i < n; ++i) to[i] = x[i] * factor;
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/cpu/arguments.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 class Odometer {
  public:
@@ -51,4 +51,4 @@ inline Axis inner(AxisList list) {
   return list.rank > 0 ? list.axes[list.rank - 1] : Axis{.size = 1, .in = 1, .out = 1};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 inline constexpr Index kTile = 32;
 inline constexpr Index kLongRun = 1 << 14;
@@ -65,4 +65,4 @@ void permute(const Arguments& step, Index first, Index last) {
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

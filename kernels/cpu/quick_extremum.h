@@ -4,11 +4,12 @@
 #include "kernels/cpu/lanes.h"
 #include "kernels/folds/extremum.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 template <class V>
 struct BestAndOrder {
-  V best, ordered;  // ordered: all bits set in lanes that saw no NaN
+  V best;
+  Mask<ScalarOf<V>> ordered;  // on in lanes that saw no NaN
 };
 
 template <class T, template <class> class Extremum>
@@ -19,18 +20,15 @@ struct Quick {
 
   State identity() const {
     const V zero = splat<V>(0);
-    return {Extremum<V>().identity(), V{equal(zero, zero).value}};
+    return {Extremum<V>().identity(), equal(zero, zero)};
   }
-  State map(V x, Index) const { return {Extremum<V>().map(x, 0), V{equal(x, x).value}}; }
-  State combine(State a, State b) const {
-    return {nearest(a.best, b.best), V{packet::pand(a.ordered.value, b.ordered.value)}};
-  }
+  State map(V x, Index) const { return {Extremum<V>().map(x, 0), equal(x, x)}; }
+  State combine(State a, State b) const { return {nearest(a.best, b.best), both(a.ordered, b.ordered)}; }
 
   /// No NaN was met and the best is not a zero, in any lane.
   static bool is_certain(State s) {
     const V zero = splat<V>(0);
-    const V doubt = select(Mask<T>{s.ordered.value}, V{equal(s.best, zero).value}, V{equal(zero, zero).value});
-    return !packet::predux_any(doubt.value);
+    return !any(equal(select(s.ordered, s.best, zero), zero));
   }
 
  private:
@@ -62,4 +60,4 @@ struct QuickOf<Linf<Lanes<T>>> {
 template <class F>
 concept HasQuick = !std::is_void_v<typename QuickOf<F>::type>;
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

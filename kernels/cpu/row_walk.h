@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// What a fold's elements are loaded as: themselves, or whether they are 0.
 enum class Loading : std::uint8_t { values, truth };
@@ -73,4 +73,4 @@ class RowWalk {
   alignas(64) A buffer_[kChunk];
 };
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

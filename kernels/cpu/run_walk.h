@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// work(in_offset, out_offset, n) for reduced elements [begin, end), in elements from the output's own first element.
 template <class Work>
@@ -43,4 +43,4 @@ void map_runs(const Arguments& step, const std::byte* in, std::byte* out, Index 
   });
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

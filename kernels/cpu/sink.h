@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// `out` is the output's offset in elements; `block` the index of a partial state.
 template <FinalFold F>
@@ -20,4 +20,4 @@ void sink_state(const Arguments& step, const F& fold, typename F::State state, I
   if constexpr (!requires { result.max; }) store_run(step.output, advance(step.out, step.output, out), 1, 1, &result);
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

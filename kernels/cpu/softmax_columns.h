@@ -3,7 +3,7 @@
 #include "kernels/cpu/fold_columns.h"
 #include "kernels/cpu/normalize.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// The numbers of a Normalizer, an array of lanes each.
 template <class V>
@@ -175,4 +175,4 @@ void softmax_columns(const Arguments& step, Index first, Index last) {
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

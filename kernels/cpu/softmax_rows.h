@@ -4,7 +4,7 @@
 #include "kernels/cpu/normalize.h"
 #include "kernels/cpu/run_walk.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Maps elements [begin, end) of the output at (in, out).
 template <class A>
@@ -66,4 +66,4 @@ void softmax_rows(const Arguments& step, Index first, Index last) {
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

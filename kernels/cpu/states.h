@@ -8,7 +8,7 @@
 #include "kernels/folds/moments.h"
 #include "kernels/folds/online_softmax.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 /// Applies `f` to each field of states that may differ in what their fields are made of.
 template <class F, class... V>
@@ -63,4 +63,4 @@ auto fold_lanes(const NumberFold& numbers, const LaneFold&, typename LaneFold::S
   }
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

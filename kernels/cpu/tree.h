@@ -1,8 +1,9 @@
 // Pairwise summation, a leaf at a time: a binary counter whose digits are states. Height log2 of the leaves.
 #pragma once
+#include "kernels/cpu/arguments.h"
 #include "kernels/folds/fold.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 template <Fold F>
 class Tree {
@@ -34,4 +35,4 @@ class Tree {
   typename F::State levels_[64];
 };
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/folds/extremum.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct ValueAndIndex {
@@ -34,4 +34,4 @@ using ArgMax = ArgExtremum<V, Max>;
 template <class V>
 using ArgMin = ArgExtremum<V, Min>;
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/folds/fold.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct SumAndError {
@@ -30,4 +30,4 @@ struct CompensatedMean : CompensatedSum<V> {
   ND_HD V finalize(SumAndError<V> s, Index n) const { return CompensatedSum<V>::finalize(s, n) / static_cast<V>(n); }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/folds/fold.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct Max {
@@ -41,4 +41,4 @@ struct Linf {
   ND_HD V finalize(State s, Index) const { return s; }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace ndfold {
+namespace ndfold::folds {
 
 /// Laws (tests/folds/laws_test.cpp): identity() is neutral, combine() is associative and commutative up to rounding.
 /// `Value` is a number or SIMD lanes of them; finalize() is asked of numbers only. n counts the elements folded.
@@ -70,4 +70,4 @@ F make_fold(const FoldParameters& parameters) {
   return fold;
 }
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct CountNonzero {
@@ -26,4 +26,4 @@ struct All : CountNonzero<V> {
   ND_HD bool finalize(std::uint64_t s, Index n) const { return s == static_cast<std::uint64_t>(n); }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -3,7 +3,7 @@
 #pragma once
 #include "kernels/folds/sum.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct Moments {
@@ -59,4 +59,4 @@ struct StandardDeviation : Variance<V> {
   ND_HD V finalize(Moments<V> s, Index n) const { return std::sqrt(Variance<V>::finalize(s, n)); }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

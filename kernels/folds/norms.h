@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/folds/sum.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct SumOfSquares : Sum<V> {
@@ -19,4 +19,4 @@ struct L2 : SumOfSquares<V> {
   ND_HD V finalize(V s, Index) const { return std::sqrt(s); }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

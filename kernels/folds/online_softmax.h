@@ -3,7 +3,7 @@
 #include "kernels/folds/extremum.h"
 #include "kernels/folds/sum.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct MaxAndSum {
@@ -64,4 +64,4 @@ struct LogSumExp : OnlineSoftmax<V> {
   ND_HD V finalize(MaxAndSum<V> s, Index) const { return s.max + std::log(s.sum); }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/folds/fold.h"
 
-namespace ndfold {
+namespace ndfold::folds {
 
 template <class V>
 struct Sum {
@@ -30,4 +30,4 @@ struct Prod {
   ND_HD V finalize(State s, Index) const { return s; }
 };
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace ndfold {
+namespace ndfold::folds {
 
 /// What a value is made of, and how to make one of equal parts. Lanes specialize it.
 template <class V>
@@ -86,4 +86,4 @@ ND_HD bool is_infinite(V a) {
   return a == kInfinity<V> || a == -kInfinity<V>;
 }
 
-}  // namespace ndfold
+}  // namespace ndfold::folds

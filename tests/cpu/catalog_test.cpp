@@ -1,6 +1,6 @@
-// Whatever a plan for the host may ask for is in the catalog, and its states have the size that plans reckon with.
-#include "kernels/cpu/catalog.h"
-
+// Whatever a plan for the host may ask for is in the catalog of every instruction set, and its states have the size
+// that plans reckon with.
+#include "lib/exec/cpu/levels.h"
 #include "plans/typing.h"
 #include "tests/support/compare.h"
 
@@ -41,13 +41,29 @@ std::vector<Ask> all_asks() {
   return asks;
 }
 
+class catalog : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  void SetUp() override {
+    if (!level().is_here()) GTEST_SKIP() << "this machine has no " << level().name;
+  }
+  static const cpu::Level& level() { return cpu::levels()[GetParam()]; }
+  static cpu::Kernel find_kernel(const KernelKey& key, const cpu::Arguments& step) {
+    return level().catalog().find_kernel(key, step);
+  }
+  static Index state_size(FoldKind fold, DType accumulate) { return level().catalog().state_size(fold, accumulate); }
+  static void expect_steps_in_catalog(const Result<ReducePlan>& plan, std::set<std::string>& seen);
+};
+
+INSTANTIATE_TEST_SUITE_P(levels, catalog, ::testing::Range(std::size_t{0}, cpu::levels().size()),
+                         [](const auto& one) { return std::string(cpu::levels()[one.param].name); });
+
 KernelKey key_of(FoldKind fold, DType accumulate) {
   KernelKey key;
   key.fold = fold, key.accumulate = accumulate;
   return key;
 }
 
-TEST(catalog, has_every_fold_that_plans_ask_for) {
+TEST_P(catalog, has_every_fold_that_plans_ask_for) {
   const std::vector<Axis> axes = {{.size = 5, .in = 1, .out = 1}};
   const cpu::AxisList list = {axes.data(), 1};
   cpu::Arguments step{.kept = list, .reduced = list};
@@ -58,15 +74,15 @@ TEST(catalog, has_every_fold_that_plans_ask_for) {
     SCOPED_TRACE(std::string(name(fold)) + " of " + std::string(name(input)) + " in " + std::string(name(accumulate)));
     KernelKey key = key_of(fold, accumulate);
     key.input = input;
-    EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "rows";
-    EXPECT_EQ(cpu::find_kernel(key, step).blocks, 5);
+    EXPECT_NE(find_kernel(key, step).run, nullptr) << "rows";
+    EXPECT_EQ(find_kernel(key, step).blocks, 5);
     key.source = SourceKind::states;
-    EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "states";
+    EXPECT_NE(find_kernel(key, step).run, nullptr) << "states";
     key.source = SourceKind::dense, key.body = Body::columns;
-    EXPECT_NE(cpu::find_kernel(key, step).run, nullptr) << "columns";
-    EXPECT_EQ(cpu::find_kernel(key, step).blocks, 2);
-    EXPECT_EQ(cpu::state_size(fold, accumulate), state_bytes(fold, accumulate));
-    EXPECT_GT(cpu::state_size(fold, accumulate), 0);
+    EXPECT_NE(find_kernel(key, step).run, nullptr) << "columns";
+    EXPECT_EQ(find_kernel(key, step).blocks, 2);
+    EXPECT_EQ(state_size(fold, accumulate), state_bytes(fold, accumulate));
+    EXPECT_GT(state_size(fold, accumulate), 0);
   }
 }
 
@@ -76,20 +92,20 @@ std::string label(const Step& step) {
 }
 
 // The steps of real plans, by every strategy of the host.
-void expect_steps_in_catalog(const Result<ReducePlan>& plan, std::set<std::string>& seen) {
+void catalog::expect_steps_in_catalog(const Result<ReducePlan>& plan, std::set<std::string>& seen) {
   if (!plan) return;
   for (const Step& step : plan->steps()) {
     cpu::Arguments arguments{.kept = {step.kept.data(), static_cast<int>(step.kept.size())},
                              .reduced = {step.reduced.data(), static_cast<int>(step.reduced.size())}};
     arguments.part = step.part, arguments.parts = step.parts, arguments.panel = 16;
-    const cpu::Kernel kernel = cpu::find_kernel(step.kernel, arguments);
+    const cpu::Kernel kernel = find_kernel(step.kernel, arguments);
     EXPECT_NE(kernel.run, nullptr) << label(step);
     EXPECT_GT(kernel.blocks, 0) << label(step);
     seen.insert(label(step));
   }
 }
 
-TEST(catalog, has_every_kernel_of_every_plan) {
+TEST_P(catalog, has_every_kernel_of_every_plan) {
   const Sizes shape = {6, 40, 70};
   std::set<std::string> seen;
   for (const std::string strategy : kHostStrategies)
@@ -113,16 +129,16 @@ TEST(catalog, has_every_kernel_of_every_plan) {
   EXPECT_GT(seen.size(), 300u);
 }
 
-TEST(catalog, lacks_what_no_plan_asks_for) {
+TEST_P(catalog, lacks_what_no_plan_asks_for) {
   const cpu::Arguments step{.kept = {}, .reduced = {}};
-  EXPECT_EQ(cpu::find_kernel(key_of(FoldKind::none, DType::f32), step).run, nullptr);
-  EXPECT_EQ(cpu::find_kernel(key_of(FoldKind::sum, DType::f16), step).run, nullptr);
-  EXPECT_EQ(cpu::find_kernel(key_of(FoldKind::logsumexp, DType::i64), step).run, nullptr);
+  EXPECT_EQ(find_kernel(key_of(FoldKind::none, DType::f32), step).run, nullptr);
+  EXPECT_EQ(find_kernel(key_of(FoldKind::sum, DType::f16), step).run, nullptr);
+  EXPECT_EQ(find_kernel(key_of(FoldKind::logsumexp, DType::i64), step).run, nullptr);
   KernelKey unknown = key_of(FoldKind::sum, DType::f32);
   unknown.body = static_cast<Body>(99);
-  EXPECT_EQ(cpu::find_kernel(unknown, step).run, nullptr);
-  EXPECT_EQ(cpu::state_size(FoldKind::none, DType::f32), 0);
-  EXPECT_EQ(cpu::state_size(FoldKind::var, DType::i32), 0);
+  EXPECT_EQ(find_kernel(unknown, step).run, nullptr);
+  EXPECT_EQ(state_size(FoldKind::none, DType::f32), 0);
+  EXPECT_EQ(state_size(FoldKind::var, DType::i32), 0);
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 namespace ndfold::test {
 namespace {
 
-using cpu::Loading;
+using namespace folds;
+
+using simd::Loading;
 
 struct Case {
   std::vector<Index> kept, reduced;
@@ -46,14 +48,14 @@ Layout2 lay_out_axes(const Case& item, bool columns_inside, Index step) {
 
 cpu::Arguments arguments_of(const Case& item, const Layout2& layout, const std::byte* in) {
   cpu::Arguments step{.in = in, .out = nullptr, .kept = list(layout.kept), .reduced = list(layout.reduced)};
-  const Index n = cpu::elements(step.reduced);
+  const Index n = simd::elements(step.reduced);
   step.part = item.part, step.parts = (n + item.part - 1) / item.part, step.panel = item.panel;
   return step;
 }
 
 Index blocks_of(const cpu::Arguments& step) {
-  const Index panels = (cpu::inner(step.kept).size + step.panel - 1) / step.panel;
-  return cpu::elements(cpu::outer(step.kept)) * panels * step.parts;
+  const Index panels = (simd::inner(step.kept).size + step.panel - 1) / step.panel;
+  return simd::elements(simd::outer(step.kept)) * panels * step.parts;
 }
 
 TEST(column_block, covers_every_output_and_part_once) {
@@ -63,11 +65,11 @@ TEST(column_block, covers_every_output_and_part_once) {
     const Layout2 layout = lay_out_axes(item, true, 1);
     cpu::Arguments step = arguments_of(item, layout, data.zero());
     step.out = out;
-    const Index outputs = cpu::elements(step.kept), n = cpu::elements(step.reduced);
+    const Index outputs = simd::elements(step.kept), n = simd::elements(step.reduced);
     std::vector<int> seen(static_cast<std::size_t>(outputs * n));
     std::vector<int> states(static_cast<std::size_t>(outputs * step.parts));
     for (Index b = 0; b < blocks_of(step); ++b) {
-      const cpu::ColumnBlock block(step, b);
+      const simd::ColumnBlock block(step, b);
       EXPECT_LE(block.columns, step.panel);
       EXPECT_GT(block.end, block.begin);
       for (Index c = 0; c < block.columns; ++c) {
@@ -94,11 +96,11 @@ void expect_rows(DType type, bool columns_inside, Index step_of_elements) {
     step.input = type;
     std::vector<int> seen(kept.size() * reduced.size());
     for (Index b = 0; b < blocks_of(step); ++b) {
-      const cpu::ColumnBlock block(step, b);
-      const Index width = std::min<Index>(block.columns, cpu::ColumnRows<A, Loading::values>::kStagedColumns);
+      const simd::ColumnBlock block(step, b);
+      const Index width = std::min<Index>(block.columns, simd::ColumnRows<A, Loading::values>::kStagedColumns);
       for (Index first = 0; first < block.columns; first += width) {
         const Index columns = std::min(width, block.columns - first);
-        cpu::ColumnRows<A, Loading::values> rows(step, block, first, columns);
+        simd::ColumnRows<A, Loading::values> rows(step, block, first, columns);
         Index at = block.begin;
         while (const int count = rows.next()) {
           ASSERT_LE(count, cpu::kLeafRows);
@@ -132,8 +134,8 @@ TEST(column_rows, truth) {
   const Numbered<float> data(2000);
   cpu::Arguments step{.in = data.zero(), .kept = list(kept), .reduced = list(reduced)};
   step.part = 40, step.panel = 50;
-  const cpu::ColumnBlock block(step, 0);
-  cpu::ColumnRows<std::uint8_t, Loading::truth> rows(step, block, 0, 50);
+  const simd::ColumnBlock block(step, 0);
+  simd::ColumnRows<std::uint8_t, Loading::truth> rows(step, block, 0, 50);
   Index zeros = 0;
   while (const int count = rows.next())
     for (int r = 0; r < count; ++r)

@@ -32,7 +32,7 @@ template <class A>
 A as(Real value) {
   if constexpr (std::is_floating_point_v<A>) {
     A result;
-    store(cpu::kTypeOf<A>, &result, value);
+    store(simd::kTypeOf<A>, &result, value);
     return result;
   } else {
     return static_cast<A>(to_bits(value));
@@ -51,7 +51,7 @@ bool same(A a, A b) {
 
 template <class A>
 void expect_loads(DType type) {
-  SCOPED_TRACE(std::string(name(type)) + " as " + std::string(name(cpu::kTypeOf<A>)));
+  SCOPED_TRACE(std::string(name(type)) + " as " + std::string(name(simd::kTypeOf<A>)));
   const auto bytes = elements_of(type);
   const auto width = static_cast<Index>(size_bytes(type));
   const Index n = static_cast<Index>(bytes.size()) / width;
@@ -60,7 +60,7 @@ void expect_loads(DType type) {
     const Index m = stride == 3 ? n / 3 : n;
     const Index first = stride < 0 ? n - 1 : 0;
     std::vector<A> got(static_cast<std::size_t>(m));
-    cpu::load_run(type, bytes.data() + first * width, stride, m, got.data());
+    simd::load_run(type, bytes.data() + first * width, stride, m, got.data());
     for (Index i = 0; i < m; ++i) {
       const Real value = load(type, bytes.data() + (first + i * stride) * width);
       wrong += !same(got[static_cast<std::size_t>(i)], as<A>(value));
@@ -92,7 +92,7 @@ TEST(convert, truth_is_not_zero) {
     const Index n = static_cast<Index>(bytes.size()) / width;
     for (const Index stride : {1, 2}) {
       std::vector<std::uint8_t> got(static_cast<std::size_t>(n / stride), 77);
-      cpu::load_truth(type, bytes.data(), stride, n / stride, got.data());
+      simd::load_truth(type, bytes.data(), stride, n / stride, got.data());
       int wrong = 0;
       for (Index i = 0; i < n / stride; ++i) {
         const Real value = load(type, bytes.data() + i * stride * width);
@@ -112,7 +112,7 @@ int wrong_stores(DType type, const std::vector<A>& values) {
   for (const Index stride : {1, 2, -1}) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(2 * n * width), std::byte{0xee});
     const Index first = stride < 0 ? n - 1 : 0;
-    cpu::store_run(type, bytes.data() + first * width, stride, n, values.data());
+    simd::store_run(type, bytes.data() + first * width, stride, n, values.data());
     for (Index i = 0; i < n; ++i) {
       const Real value = static_cast<Real>(values[static_cast<std::size_t>(i)]);
       const std::byte* at = bytes.data() + (first + i * stride) * width;
@@ -183,7 +183,7 @@ void expect_stores() {
   std::vector<A> values = {0, 1, std::numeric_limits<A>::max(), std::numeric_limits<A>::lowest()};
   for (std::uint64_t i = 0; i < 3000; ++i) values.push_back(static_cast<A>(i % 2 == 0 ? hash(i) : i));
   for (const DType type : kElements)
-    EXPECT_EQ(wrong_stores(type, values), 0) << name(cpu::kTypeOf<A>) << " as " << name(type);
+    EXPECT_EQ(wrong_stores(type, values), 0) << name(simd::kTypeOf<A>) << " as " << name(type);
 }
 
 TEST(convert, integers_wrap) {
@@ -197,23 +197,23 @@ TEST(convert, bool_results) {
   const bool values[] = {true, false, true};
   for (const DType type : {DType::boolean, DType::u8}) {
     std::byte bytes[3] = {std::byte{9}, std::byte{9}, std::byte{9}};
-    cpu::store_run(type, bytes, 1, 3, values);
+    simd::store_run(type, bytes, 1, 3, values);
     EXPECT_TRUE(bytes[0] == std::byte{1} && bytes[1] == std::byte{0} && bytes[2] == std::byte{1}) << name(type);
   }
 }
 
 TEST(convert, of_nothing_touches_nothing) {
   for (const DType type : kElements) {
-    cpu::load_run<float>(type, nullptr, 1, 0, nullptr);
-    cpu::store_run<double>(type, nullptr, 1, 0, nullptr);
-    cpu::load_truth(type, nullptr, 1, 0, nullptr);
+    simd::load_run<float>(type, nullptr, 1, 0, nullptr);
+    simd::store_run<double>(type, nullptr, 1, 0, nullptr);
+    simd::load_truth(type, nullptr, 1, 0, nullptr);
   }
 }
 
 TEST(convert, advance_counts_elements) {
   std::byte bytes[64] = {};
-  EXPECT_EQ(cpu::advance(bytes, DType::f64, 3), bytes + 24);
-  EXPECT_EQ(cpu::advance(static_cast<const std::byte*>(bytes + 32), DType::i16, -4), bytes + 24);
+  EXPECT_EQ(simd::advance(bytes, DType::f64, 3), bytes + 24);
+  EXPECT_EQ(simd::advance(static_cast<const std::byte*>(bytes + 32), DType::i16, -4), bytes + 24);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // floating-point environment stays the caller's.
 #include "lib/exec/cpu/executor.h"
 
-#include "kernels/cpu/catalog.h"
 #include "lib/api/plan_state.h"
+#include "lib/exec/cpu/levels.h"
 #include "tests/support/compare.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
       bound.output = step.kernel.output, bound.sink = step.kernel.sink;
       bound.residency = step.kernel.residency, bound.part = step.part, bound.parts = step.parts, bound.panel = 24;
       bound.repeat = step.repeat, bound.count = step.count, bound.scale = step.scale, bound.alpha = step.alpha;
-      const cpu::Kernel kernel = cpu::find_kernel(step.kernel, bound);
+      const cpu::Kernel kernel = cpu::chosen_level()->catalog().find_kernel(step.kernel, bound);
       std::vector<std::pair<Index, Index>> cuts;
       for (Index first = 0; first < kernel.blocks;) {
         const Index length =

@@ -13,7 +13,9 @@
 namespace ndfold::test {
 namespace {
 
-using cpu::Lanes;
+using namespace folds;
+
+using simd::Lanes;
 
 constexpr double kMostFloatUlps = 1.30;  // of all results that are normal numbers
 constexpr Real kMostDoubleUlps = 2;
@@ -24,7 +26,7 @@ std::vector<T> exponentials(std::vector<T> x) {
   const std::size_t n = x.size();
   x.resize((n + kWidth - 1) / kWidth * kWidth);
   for (std::size_t i = 0; i < x.size(); i += kWidth)
-    cpu::store(x.data() + i, cpu::exponential(cpu::load<Lanes<T>>(x.data() + i)));
+    simd::store(x.data() + i, simd::exponential(simd::load<Lanes<T>>(x.data() + i)));
   x.resize(n);
   return x;
 }
@@ -79,7 +81,7 @@ TEST(exponential, of_every_float) {
       x[n++] = std::bit_cast<float>(static_cast<std::uint32_t>(first));
     constexpr std::size_t kWidth = Lanes<float>::kCount;
     for (std::size_t i = 0; i < n; i += kWidth)
-      cpu::store(got.data() + i, cpu::exponential(cpu::load<Lanes<float>>(x.data() + i)));
+      simd::store(got.data() + i, simd::exponential(simd::load<Lanes<float>>(x.data() + i)));
     for (std::size_t i = 0; i < n; ++i) sweep.judge(x[i], got[i]);
   }
   RecordProperty("worst_ulps", std::to_string(sweep.worst));

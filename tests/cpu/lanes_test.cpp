@@ -10,10 +10,12 @@
 namespace ndfold::test {
 namespace {
 
+using namespace folds;
+
 template <class T>
 class LanesOfType : public ::testing::Test {
  public:
-  static constexpr int kWidth = cpu::Lanes<T>::kCount;
+  static constexpr int kWidth = simd::Lanes<T>::kCount;
 
   static std::vector<T> values() {
     using L = std::numeric_limits<T>;
@@ -33,7 +35,7 @@ class LanesOfType : public ::testing::Test {
           a[i] = all[(start + i) % all.size()];
           b[i] = all[(start + i + shift) % all.size()];
         }
-        work(cpu::load<cpu::Lanes<T>>(a), cpu::load<cpu::Lanes<T>>(b), a, b);
+        work(simd::load<simd::Lanes<T>>(a), simd::load<simd::Lanes<T>>(b), a, b);
       }
   }
 
@@ -85,7 +87,7 @@ TYPED_TEST(LanesOfType, masks) {
 
 TYPED_TEST(LanesOfType, select_keeps_every_bit) {
   this->each_pair([&](auto va, auto vb, const auto* a, const auto* b) {
-    const auto mixed = select(cpu::first_lanes<TypeParam>(this->kWidth / 2), va, vb);
+    const auto mixed = select(simd::first_lanes<TypeParam>(this->kWidth / 2), va, vb);
     for (int i = 0; i < this->kWidth; ++i) {
       const TypeParam got = lane(mixed, i), want = i < this->kWidth / 2 ? a[i] : b[i];
       EXPECT_EQ(std::memcmp(&got, &want, sizeof got), 0);
@@ -94,41 +96,41 @@ TYPED_TEST(LanesOfType, select_keeps_every_bit) {
 }
 
 TYPED_TEST(LanesOfType, first_lanes) {
-  using V = cpu::Lanes<TypeParam>;
+  using V = simd::Lanes<TypeParam>;
   for (int count = 0; count <= V::kCount; ++count)
     for (int i = 0; i < V::kCount; ++i)
-      EXPECT_EQ(lane(select(cpu::first_lanes<TypeParam>(count), splat<V>(1), splat<V>(0)), i), i < count ? 1 : 0);
+      EXPECT_EQ(lane(select(simd::first_lanes<TypeParam>(count), splat<V>(1), splat<V>(0)), i), i < count ? 1 : 0);
 }
 
 // All lanes of a state as one: each lane counts once.
 TYPED_TEST(LanesOfType, fold_lanes) {
-  using V = cpu::Lanes<TypeParam>;
+  using V = simd::Lanes<TypeParam>;
   for (int hot = 0; hot < V::kCount; ++hot) {
     TypeParam x[V::kCount];
     for (int i = 0; i < V::kCount; ++i) x[i] = static_cast<TypeParam>(i == hot ? 100 : i);
     const TypeParam sum = static_cast<TypeParam>(V::kCount * (V::kCount - 1) / 2 - hot + 100);
-    const auto values = cpu::load<V>(x);
-    EXPECT_EQ(cpu::fold_lanes(Sum<TypeParam>(), Sum<V>(), values), sum);
-    EXPECT_EQ(cpu::fold_lanes(Max<TypeParam>(), Max<V>(), values), 100);
-    const auto moments = cpu::fold_lanes(Variance<TypeParam>(), Variance<V>(), Variance<V>().map(values, 0));
+    const auto values = simd::load<V>(x);
+    EXPECT_EQ(simd::fold_lanes(Sum<TypeParam>(), Sum<V>(), values), sum);
+    EXPECT_EQ(simd::fold_lanes(Max<TypeParam>(), Max<V>(), values), 100);
+    const auto moments = simd::fold_lanes(Variance<TypeParam>(), Variance<V>(), Variance<V>().map(values, 0));
     EXPECT_EQ(moments.count, V::kCount);
     EXPECT_NEAR(static_cast<double>(moments.mean), static_cast<double>(sum / V::kCount), 1e-4);
     const auto powers =
-        cpu::fold_lanes(OnlineSoftmax<TypeParam>(), OnlineSoftmax<V>(), OnlineSoftmax<V>().map(values, 0));
+        simd::fold_lanes(OnlineSoftmax<TypeParam>(), OnlineSoftmax<V>(), OnlineSoftmax<V>().map(values, 0));
     EXPECT_EQ(powers.max, 100);
     const auto two_sum =
-        cpu::fold_lanes(CompensatedSum<TypeParam>(), CompensatedSum<V>(), CompensatedSum<V>().map(values, 0));
+        simd::fold_lanes(CompensatedSum<TypeParam>(), CompensatedSum<V>(), CompensatedSum<V>().map(values, 0));
     EXPECT_EQ(two_sum.sum, sum);
   }
 }
 
 // No state but the lanes' own: a number is its own only lane.
 TEST(lanes, numbers_are_one_lane) {
-  static_assert(cpu::kLanes<float> == 1 && cpu::kLanes<std::uint64_t> == 1 && cpu::kLanes<cpu::Lanes<float>> >= 4);
-  static_assert(cpu::kLanes<cpu::Lanes<double>> * 2 == cpu::kLanes<cpu::Lanes<float>>);
+  static_assert(simd::kLanes<float> == 1 && simd::kLanes<std::uint64_t> == 1 && simd::kLanes<simd::Lanes<float>> >= 4);
+  static_assert(simd::kLanes<simd::Lanes<double>> * 2 == simd::kLanes<simd::Lanes<float>>);
   const float x = 3;
-  EXPECT_EQ(cpu::load<float>(&x), 3);
-  EXPECT_EQ(cpu::fold_lanes(Sum<float>(), Sum<float>(), 7.f), 7);
+  EXPECT_EQ(simd::load<float>(&x), 3);
+  EXPECT_EQ(simd::fold_lanes(Sum<float>(), Sum<float>(), 7.f), 7);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 namespace {
 
 AxisList list(const std::vector<Axis>& axes) { return {axes.data(), static_cast<int>(axes.size())}; }
@@ -93,4 +93,4 @@ TEST(odometer, inner_and_outer_axes) {
 }
 
 }  // namespace
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

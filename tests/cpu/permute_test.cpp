@@ -22,7 +22,7 @@ std::vector<Axis> permuted_axes(const std::vector<Index>& sizes, const std::vect
   return axes;
 }
 
-Index count(const std::vector<Axis>& axes) { return cpu::elements(list(axes)); }
+Index count(const std::vector<Axis>& axes) { return simd::elements(list(axes)); }
 
 template <class T>
 void expect_moved(const std::vector<Axis>& axes, DType type, std::uint64_t seed) {
@@ -37,8 +37,8 @@ void expect_moved(const std::vector<Axis>& axes, DType type, std::uint64_t seed)
                       .out = reinterpret_cast<std::byte*>(out.data()),
                       .kept = list(axes),
                       .reduced = {}};
-  const auto run = cpu::permute_kernel(type);
-  const Index blocks = cpu::permute_blocks(step);
+  const auto run = simd::permute_kernel(type);
+  const Index blocks = simd::permute_blocks(step);
   ASSERT_GT(blocks, 0);
   for (Index first = 0, i = 0; first < blocks; ++i) {
     const Index last = std::min(blocks, first + 1 + static_cast<Index>(hash(seed + static_cast<std::uint64_t>(i)) % 7));
@@ -89,13 +89,13 @@ TEST(permute, keeps_every_bit) {
                             .out = reinterpret_cast<std::byte*>(out),
                             .kept = list(axes),
                             .reduced = {}};
-  cpu::permute_kernel(DType::f32)(step, 0, cpu::permute_blocks(step));
+  simd::permute_kernel(DType::f32)(step, 0, simd::permute_blocks(step));
   EXPECT_TRUE(std::equal(std::begin(in), std::end(in), out));
 }
 
 TEST(permute, most_axes_fit) {
   const std::vector<Axis> axes(62, Axis{.size = 2, .in = 0, .out = 0});
-  const cpu::PermutePlan plan(list(axes));
+  const simd::PermutePlan plan(list(axes));
   EXPECT_EQ(plan.other_count, 60);
   EXPECT_EQ(plan.blocks, Index{1} << 60);
 }

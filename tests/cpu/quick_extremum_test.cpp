@@ -8,6 +8,8 @@
 namespace ndfold::test {
 namespace {
 
+using namespace folds;
+
 template <class T>
 bool same(T a, T b) {
   return a != a ? b != b : a == b && std::signbit(a) == std::signbit(b);
@@ -33,10 +35,10 @@ void expect_rows(Index n) {
           std::vector<T> x(static_cast<std::size_t>(n), base);
           x[static_cast<std::size_t>(n - 1 - place / 2)] = second;
           x[static_cast<std::size_t>(place)] = first;
-          cpu::Leaf<T> leaf;
+          simd::Leaf<T> leaf;
           leaf.count = 1, leaf.elements = n;
           leaf.segments[0] = {.start = x.data(), .length = n, .index = 0, .weight = 1};
-          const T got = cpu::fold_leaf<F, T>(F<T>(), F<cpu::LanesOf<T>>(), leaf);
+          const T got = simd::fold_leaf<F, T>(F<T>(), F<simd::LanesOf<T>>(), leaf);
           ASSERT_TRUE(same(got, expected_of<F>(x.data(), n, 1)))
               << got << " base " << base << " first " << first << " second " << second;
         }
@@ -63,7 +65,7 @@ struct Rows {
 
 template <template <class> class F>
 void expect_columns() {
-  using V = cpu::Lanes<float>;
+  using V = simd::Lanes<float>;
   using L = std::numeric_limits<float>;
   const float odd[] = {L::quiet_NaN(), L::infinity(), -L::infinity(), 0, -0.f, 5, -5};
   constexpr int kRows = 7;
@@ -74,9 +76,9 @@ void expect_columns() {
         for (std::uint64_t i = 0; i < seed % 9; ++i)
           x[hash(seed * 100 + i) % x.size()] = odd[hash(seed * 100 + i + 50) % 7];
         std::vector<V> states(static_cast<std::size_t>((columns + V::kCount - 1) / V::kCount));
-        cpu::fold_column_leaf(F<V>(), Rows{x.data(), columns}, kRows, columns, states.data(), cpu::PivotScratch<V>{});
+        simd::fold_column_leaf(F<V>(), Rows{x.data(), columns}, kRows, columns, states.data(), simd::PivotScratch<V>{});
         for (Index c = 0; c < columns; ++c) {
-          const cpu::ColumnPlace<V> place(c, columns);
+          const simd::ColumnPlace<V> place(c, columns);
           const float got = lane(states[static_cast<std::size_t>(place.group)], static_cast<int>(place.lane));
           ASSERT_TRUE(same(got, expected_of<F>(x.data() + c, kRows, columns)))
               << "column " << c << " of " << columns << ": " << got;

@@ -9,7 +9,9 @@
 namespace ndfold::test {
 namespace {
 
-using cpu::Loading;
+using namespace folds;
+
+using simd::Loading;
 
 struct Visit {
   std::vector<double> values;
@@ -20,10 +22,10 @@ struct Visit {
 template <class A>
 Visit walked(const cpu::Arguments& step, const std::byte* base, Index begin, Index end) {
   Visit visit;
-  cpu::RowWalk<A, Loading::values> walk(step, base, begin, end);
-  cpu::Leaf<A> leaf;
+  simd::RowWalk<A, Loading::values> walk(step, base, begin, end);
+  simd::Leaf<A> leaf;
   while (walk.next(leaf)) {
-    EXPECT_LE(leaf.count, cpu::Leaf<A>::kSegments);
+    EXPECT_LE(leaf.count, simd::Leaf<A>::kSegments);
     EXPECT_LE(leaf.elements, cpu::kChunk);
     Index elements = 0;
     for (int s = 0; s < leaf.count; ++s) {
@@ -83,9 +85,9 @@ TEST(row_walk, integers) { expect_each_once<std::int32_t, std::int32_t>(DType::i
 TEST(row_walk, dense_runs_are_folded_where_they_lie) {
   const std::vector<Axis> axes = {{.size = 3, .in = 2000, .out = 2000}, {.size = 2000, .in = 1, .out = 1}};
   const Numbered<float> data(6000);
-  cpu::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0,
-                                            6000);
-  cpu::Leaf<float> leaf;
+  simd::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0,
+                                             6000);
+  simd::Leaf<float> leaf;
   while (walk.next(leaf))
     for (int s = 0; s < leaf.count; ++s)
       EXPECT_EQ(leaf.segments[s].start, reinterpret_cast<const float*>(data.zero()) + leaf.segments[s].index);
@@ -94,20 +96,20 @@ TEST(row_walk, dense_runs_are_folded_where_they_lie) {
 TEST(row_walk, short_runs_share_a_leaf) {
   const std::vector<Axis> axes = {{.size = 200, .in = 10, .out = 7}, {.size = 7, .in = 1, .out = 1}};
   const Numbered<float> data(2000);
-  cpu::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0,
-                                            1400);
-  cpu::Leaf<float> leaf;
+  simd::RowWalk<float, Loading::values> walk({.kept = {}, .reduced = list(axes), .input = DType::f32}, data.zero(), 0,
+                                             1400);
+  simd::Leaf<float> leaf;
   ASSERT_TRUE(walk.next(leaf));
-  EXPECT_EQ(leaf.count, cpu::Leaf<float>::kSegments);
-  EXPECT_EQ(leaf.elements, 7 * cpu::Leaf<float>::kSegments);
+  EXPECT_EQ(leaf.count, simd::Leaf<float>::kSegments);
+  EXPECT_EQ(leaf.elements, 7 * simd::Leaf<float>::kSegments);
 }
 
 TEST(row_walk, truth) {
   const std::vector<Axis> axes = {{.size = 3001, .in = 1, .out = 1}};
   const Numbered<float> data(3001);
-  cpu::RowWalk<std::uint8_t, Loading::truth> walk({.kept = {}, .reduced = list(axes), .input = DType::f32},
-                                                  data.zero() - 40, 0, 3001);
-  cpu::Leaf<std::uint8_t> leaf;
+  simd::RowWalk<std::uint8_t, Loading::truth> walk({.kept = {}, .reduced = list(axes), .input = DType::f32},
+                                                   data.zero() - 40, 0, 3001);
+  simd::Leaf<std::uint8_t> leaf;
   Index zeros = 0, ones = 0;
   while (walk.next(leaf))
     for (Index i = 0; i < leaf.segments[0].length; ++i) ++(leaf.segments[0].start[i] == 0 ? zeros : ones);
@@ -131,10 +133,10 @@ TEST(run_walk, each_run_covers_its_part) {
       const auto axes = axes_of(sizes, seed);
       const auto expected = offsets_in(axes);
       const cpu::Arguments step{.kept = {}, .reduced = list(axes)};
-      const Axis run = cpu::inner(step.reduced);
+      const Axis run = simd::inner(step.reduced);
       for (const auto& [begin, end] : some_parts(static_cast<Index>(expected.size()), seed)) {
         Index at = begin;
-        cpu::each_run(step, begin, end, [&](Index in, Index out, Index n) {
+        simd::each_run(step, begin, end, [&](Index in, Index out, Index n) {
           EXPECT_TRUE(n > 0 && n <= cpu::kChunk);
           for (Index i = 0; i < n; ++i, ++at) {
             EXPECT_EQ(in + i * run.in, expected[static_cast<std::size_t>(at)]);
@@ -149,8 +151,8 @@ TEST(run_walk, each_run_covers_its_part) {
 TEST(run_walk, converts_only_when_it_must) {
   float buffer[4] = {}, values[] = {1, 2, 3, 4};
   auto* bytes = reinterpret_cast<std::byte*>(values);
-  EXPECT_EQ(cpu::run_of<float>(DType::f32, bytes, 1, 4, buffer), values);
-  EXPECT_EQ(cpu::run_of<float>(DType::f32, bytes, 2, 2, buffer), buffer);
+  EXPECT_EQ(simd::run_of<float>(DType::f32, bytes, 1, 4, buffer), values);
+  EXPECT_EQ(simd::run_of<float>(DType::f32, bytes, 2, 2, buffer), buffer);
   EXPECT_TRUE(buffer[0] == 1 && buffer[1] == 3);
 }
 
@@ -164,17 +166,17 @@ TEST(run_walk, maps_between_any_layouts) {
   const std::vector<Axis> apart = {{.size = 3, .in = 2, .out = 3}};
   std::vector<double> wide(9, -1);
   const cpu::Arguments strided{.kept = {}, .reduced = list(apart), .input = DType::f32, .output = DType::f64};
-  cpu::map_runs<float>(strided, from, reinterpret_cast<std::byte*>(wide.data()), 1, 3, doubled);
+  simd::map_runs<float>(strided, from, reinterpret_cast<std::byte*>(wide.data()), 1, 3, doubled);
   EXPECT_EQ(wide, (std::vector<double>{-1, -1, -1, 6, -1, -1, 10, -1, -1}));
 
   const std::vector<Axis> dense = {{.size = 6, .in = 1, .out = 1}};
   std::vector<float> same(6, -1);
   const cpu::Arguments direct{.kept = {}, .reduced = list(dense), .input = DType::f32, .output = DType::f32};
-  cpu::map_runs<float>(direct, from, reinterpret_cast<std::byte*>(same.data()), 0, 6,
-                       [&](const float* x, float* y, Index n) {
-                         EXPECT_TRUE(x == in.data() && y == same.data());
-                         doubled(x, y, n);
-                       });
+  simd::map_runs<float>(direct, from, reinterpret_cast<std::byte*>(same.data()), 0, 6,
+                        [&](const float* x, float* y, Index n) {
+                          EXPECT_TRUE(x == in.data() && y == same.data());
+                          doubled(x, y, n);
+                        });
   EXPECT_EQ(same, (std::vector<float>{2, 4, 6, 8, 10, 12}));
 }
 

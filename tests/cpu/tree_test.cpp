@@ -10,7 +10,7 @@
 #include <bit>
 #include <vector>
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 namespace {
 
 /// Which leaves a state holds, as an interval, and the longest path to one of them.
@@ -95,4 +95,4 @@ TEST(column_tree, levels_reach_any_number_of_leaves) {
 }
 
 }  // namespace
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -12,7 +12,9 @@
 namespace ndfold {
 namespace {
 
-using cpu::Lanes;
+using namespace folds;
+
+using simd::Lanes;
 
 template <template <class> class F, class... A>
 inline constexpr bool kAreFolds = (FinalFold<F<A>> && ...);
@@ -81,7 +83,7 @@ TEST(fold, make_fold_hands_over_what_the_fold_asks_for) {
   EXPECT_EQ(make_fold<OnlineSoftmax<float>>(parameters).scale, 3);
   EXPECT_EQ(make_fold<OnlineSoftmax<float>>(parameters).pivot_fold().scale, 3);
   EXPECT_EQ(make_fold<OnlineSoftmax<float>>(parameters).around(1, 4).scale, 3);
-  EXPECT_EQ(cpu::lane(make_fold<LogSumExp<Lanes<double>>>(parameters).scale, 1), 3);
+  EXPECT_EQ(simd::lane(make_fold<LogSumExp<Lanes<double>>>(parameters).scale, 1), 3);
   EXPECT_EQ(make_fold<StandardDeviation<double>>(parameters).ddof, 2);
   EXPECT_EQ(make_fold<Sum<float>>(parameters).identity(), 0);
 }

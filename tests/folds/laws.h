@@ -7,8 +7,10 @@
 
 namespace ndfold::test {
 
-using cpu::kLanes;
-using cpu::Lanes;
+using namespace folds;
+
+using simd::kLanes;
+using simd::Lanes;
 
 /// Folds of one text on numbers (`One`) and on V, which is numbers or lanes.
 template <template <class> class F, class A, class V>
@@ -58,7 +60,7 @@ class Laws {
   V element(Index i) const {
     A values[kWidth];
     for (int lane = 0; lane < kWidth; ++lane) values[lane] = number(lane, i);
-    return cpu::load<V>(values);
+    return simd::load<V>(values);
   }
 
   // The state of elements order_[begin, end), one after the other.
@@ -110,7 +112,7 @@ class Laws {
 
   auto lane(const State& state, int i) const {
     if constexpr (kWidth > 1)
-      return cpu::lane_state(state, i);
+      return simd::lane_state(state, i);
     else
       return (void)i, state;
   }

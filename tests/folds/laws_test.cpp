@@ -13,6 +13,8 @@
 namespace ndfold::test {
 namespace {
 
+using namespace folds;
+
 template <template <class> class F, class... A>
 void expect_laws_of(const Subject& subject) {
   const auto expect = [](DType type, const std::string& broken) { EXPECT_EQ(broken, "") << name(type); };
@@ -124,7 +126,7 @@ struct IdentityWhenMasked : LogSumExp<V> {
 template <class V>
 struct ClampedExponent : LogSumExp<V> {
   static V shrink(V from, V to) {
-    const V low = splat<V>(-ndfold::kInfinity<V>), distance = from - to;
+    const V low = splat<V>(-folds::kInfinity<V>), distance = from - to;
     return exponential(select(less(low, distance), distance, low));
   }
   MaxAndSum<V> combine(MaxAndSum<V> a, MaxAndSum<V> b) const {

@@ -12,6 +12,8 @@
 
 namespace ndfold::test {
 
+using namespace folds;
+
 /// The largest elements for which no partial result of a correct fold overflows.
 enum class Range : std::uint8_t {
   any,      ///< nothing is computed with them

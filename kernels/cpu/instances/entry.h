@@ -3,7 +3,7 @@
 #include "kernels/cpu/fold_columns.h"
 #include "kernels/cpu/fold_rows.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 struct FoldEntry {
   FoldKind fold;
@@ -37,4 +37,4 @@ FoldEntries logical_entries();
 FoldEntries moment_entries();
 FoldEntries softmax_entries();
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

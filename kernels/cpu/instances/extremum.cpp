@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/instances/entry.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 FoldEntries extremum_entries() {
   static constexpr FoldEntry kEntries[] = {
@@ -32,4 +32,4 @@ FoldEntries extremum_entries() {
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

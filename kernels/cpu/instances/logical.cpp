@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/instances/entry.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 FoldEntries logical_entries() {
   static constexpr FoldEntry kEntries[] = {
@@ -13,4 +13,4 @@ FoldEntries logical_entries() {
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

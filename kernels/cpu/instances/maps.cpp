@@ -3,7 +3,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/permute.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 Run softmax_kernel(Body body, DType accumulate) {
   if (body == Body::rows) return accumulate == DType::f64 ? softmax_rows<double> : softmax_rows<float>;
@@ -25,4 +25,4 @@ Run permute_kernel(DType type) {
 
 Index permute_blocks(const Arguments& step) { return PermutePlan(step.kept).blocks; }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

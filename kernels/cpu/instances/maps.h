@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/cpu/arguments.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 Run softmax_kernel(Body body, DType accumulate);
 
@@ -12,4 +12,4 @@ bool elementwise_takes_columns(const Arguments& step);
 Run permute_kernel(DType type);
 Index permute_blocks(const Arguments& step);
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/instances/entry.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 FoldEntries moment_entries() {
   static constexpr FoldEntry kEntries[] = {
@@ -14,4 +14,4 @@ FoldEntries moment_entries() {
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

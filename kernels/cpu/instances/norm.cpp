@@ -2,7 +2,7 @@
 #include "kernels/folds/extremum.h"
 #include "kernels/folds/norms.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 FoldEntries norm_entries() {
   static constexpr FoldEntry kEntries[] = {
@@ -20,4 +20,4 @@ FoldEntries norm_entries() {
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

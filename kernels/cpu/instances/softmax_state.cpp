@@ -1,7 +1,7 @@
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/folds/online_softmax.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 FoldEntries softmax_entries() {
   static constexpr FoldEntry kEntries[] = {
@@ -13,4 +13,4 @@ FoldEntries softmax_entries() {
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

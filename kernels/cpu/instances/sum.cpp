@@ -3,7 +3,7 @@
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/folds/compensated_sum.h"
 
-namespace ndfold::cpu {
+namespace ndfold::simd {
 
 FoldEntries sum_entries() {
   static constexpr FoldEntry kEntries[] = {
@@ -21,4 +21,4 @@ FoldEntries sum_entries() {
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
 
-}  // namespace ndfold::cpu
+}  // namespace ndfold::simd

@@ -1,6 +1,6 @@
 #include "lib/exec/cpu/executor.h"
 
-#include "kernels/cpu/catalog.h"
+#include "lib/exec/cpu/levels.h"
 
 #include <algorithm>
 #include <string>
@@ -80,10 +80,13 @@ void run_blocks(const Kernel& kernel, const Arguments& arguments, double bytes, 
 }  // namespace
 
 Status run(const Schedule& schedule, const std::byte* in, std::byte* out, std::byte* workspace, Workers* workers) {
+  const Level* const level = chosen_level();
+  if (level == nullptr) return refused_level();
+  const Catalog& catalog = level->catalog();
   const Memory memory{in, out, workspace};
   for (const Step& step : schedule.steps) {
     const Arguments arguments = bind(step, memory);
-    const Kernel kernel = find_kernel(step.kernel, arguments);
+    const Kernel kernel = catalog.find_kernel(step.kernel, arguments);
     if (kernel.run == nullptr)
       return Status(Code::internal, "the CPU catalog has no " + std::string(name(step.kernel.body)) + " kernel for " +
                                         std::string(name(step.kernel.fold)) + " in " +

@@ -1,0 +1,139 @@
+// Masks of lanes: what comparisons give. AVX-512 keeps them in registers of their own, other machines in packets.
+// Included by lanes.h, which makes Lanes first.
+#pragma once
+#include "kernels/cpu/lanes.h"
+
+#include <array>
+#include <type_traits>
+
+namespace ndfold::simd {
+
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+
+/// Lane i is bit i.
+template <class T>
+struct Mask {
+  std::conditional_t<Lanes<T>::kCount == 16, __mmask16, __mmask8> value;
+};
+
+inline Mask<float> less(Lanes<float> a, Lanes<float> b) { return {_mm512_cmp_ps_mask(a.value, b.value, _CMP_LT_OQ)}; }
+inline Mask<double> less(Lanes<double> a, Lanes<double> b) {
+  return {_mm512_cmp_pd_mask(a.value, b.value, _CMP_LT_OQ)};
+}
+inline Mask<float> equal(Lanes<float> a, Lanes<float> b) { return {_mm512_cmp_ps_mask(a.value, b.value, _CMP_EQ_OQ)}; }
+inline Mask<double> equal(Lanes<double> a, Lanes<double> b) {
+  return {_mm512_cmp_pd_mask(a.value, b.value, _CMP_EQ_OQ)};
+}
+inline Lanes<float> select(Mask<float> mask, Lanes<float> yes, Lanes<float> no) {
+  return {_mm512_mask_blend_ps(mask.value, no.value, yes.value)};
+}
+inline Lanes<double> select(Mask<double> mask, Lanes<double> yes, Lanes<double> no) {
+  return {_mm512_mask_blend_pd(mask.value, no.value, yes.value)};
+}
+
+template <class T>
+Mask<T> select(Mask<T> mask, Mask<T> yes, Mask<T> no) {
+  return {static_cast<decltype(Mask<T>::value)>((yes.value & mask.value) | (no.value & ~mask.value))};
+}
+
+template <class T>
+Mask<T> first_lanes(int count) {
+  return {static_cast<decltype(Mask<T>::value)>((1u << count) - 1)};
+}
+template <class T>
+bool any(Mask<T> mask) {
+  return mask.value != 0;
+}
+template <class T>
+Mask<T> either(Mask<T> a, Mask<T> b) {
+  return {static_cast<decltype(Mask<T>::value)>(a.value | b.value)};
+}
+template <class T>
+Mask<T> both(Mask<T> a, Mask<T> b) {
+  return {static_cast<decltype(Mask<T>::value)>(a.value & b.value)};
+}
+
+/// from[0] to from[count - 1], then zeros; nothing beyond is read.
+inline Lanes<float> load_first(const float* from, int count) {
+  return {_mm512_maskz_loadu_ps(first_lanes<float>(count).value, from)};
+}
+inline Lanes<double> load_first(const double* from, int count) {
+  return {_mm512_maskz_loadu_pd(first_lanes<double>(count).value, from)};
+}
+/// The first `count` lanes; nothing beyond is written.
+inline void store_first(float* to, Lanes<float> lanes, int count) {
+  _mm512_mask_storeu_ps(to, first_lanes<float>(count).value, lanes.value);
+}
+inline void store_first(double* to, Lanes<double> lanes, int count) {
+  _mm512_mask_storeu_pd(to, first_lanes<double>(count).value, lanes.value);
+}
+
+#else
+
+/// All bits of a lane, or none.
+template <class T>
+struct Mask {
+  typename Lanes<T>::Packet value;
+};
+
+template <class T>
+Mask<T> less(Lanes<T> a, Lanes<T> b) {
+  return {packet::pcmp_lt(a.value, b.value)};
+}
+template <class T>
+Mask<T> equal(Lanes<T> a, Lanes<T> b) {
+  return {packet::pcmp_eq(a.value, b.value)};
+}
+template <class T>
+Lanes<T> select(Mask<T> mask, Lanes<T> yes, Lanes<T> no) {
+  return {packet::pselect(mask.value, yes.value, no.value)};
+}
+template <class T>
+Mask<T> select(Mask<T> mask, Mask<T> yes, Mask<T> no) {
+  return {packet::pselect(mask.value, yes.value, no.value)};
+}
+
+template <class T>
+Mask<T> first_lanes(int count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr int n = Lanes<T>::kCount;
+  alignas(64) static constexpr auto kOnThenOff = [] {
+    std::array<Bits, 2 * n> bits{};
+    for (int i = 0; i < n; ++i) bits[static_cast<std::size_t>(i)] = ~Bits{0};
+    return bits;
+  }();
+  T lanes[n];
+  std::memcpy(lanes, kOnThenOff.data() + (n - count), sizeof lanes);
+  return {packet::ploadu<typename Lanes<T>::Packet>(lanes)};
+}
+template <class T>
+bool any(Mask<T> mask) {
+  return packet::predux_any(mask.value);
+}
+template <class T>
+Mask<T> either(Mask<T> a, Mask<T> b) {
+  return {packet::por(a.value, b.value)};
+}
+template <class T>
+Mask<T> both(Mask<T> a, Mask<T> b) {
+  return {packet::pand(a.value, b.value)};
+}
+
+/// from[0] to from[count - 1], then zeros; nothing beyond is read.
+template <class T>
+Lanes<T> load_first(const T* from, int count) {
+  T some[Lanes<T>::kCount] = {};
+  for (int i = 0; i < count; ++i) some[i] = from[i];
+  return load<Lanes<T>>(some);
+}
+/// The first `count` lanes; nothing beyond is written.
+template <class T>
+void store_first(T* to, Lanes<T> lanes, int count) {
+  T all[Lanes<T>::kCount];
+  store(all, lanes);
+  for (int i = 0; i < count; ++i) to[i] = all[i];
+}
+
+#endif
+
+}  // namespace ndfold::simd
