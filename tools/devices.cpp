@@ -64,8 +64,9 @@ Status print_devices() {
   });
   for (const auto& fact : kFactRows)
     print_row(fact.label, [&](const DeviceRow& row) { return number(fact.value(row.facts())); });
-  std::cout << "cpu runs on " << default_workers().threads() << " threads unless --threads or NDFOLD_NUM_THREADS says "
-            << "otherwise\n";
+  const auto level = cpu_level();
+  std::cout << "cpu runs " << (level.empty() ? "no" : level) << " kernels on " << default_workers().threads()
+            << " threads unless NDFOLD_CPU, --threads or NDFOLD_NUM_THREADS say otherwise\n";
   return {};
 }
 

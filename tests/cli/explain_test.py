@@ -73,6 +73,12 @@ class Devices(CliTest):
         text = self.succeed("devices", environment={"NDFOLD_NUM_THREADS": "3"})
         self.assertIn("3 threads", text)
 
+    def test_instructions_of_the_environment(self):
+        text = self.succeed("devices", environment={"NDFOLD_CPU": "baseline"})
+        self.assertIn("cpu runs baseline kernels", text)
+        self.refuse("bench", "--op", "sum", "--shape", "8,8", "--axes", "0", environment={"NDFOLD_CPU": "mmx"},
+                    says="NDFOLD_CPU asks for mmx, this machine and build have baseline")
+
 
 if __name__ == "__main__":
     unittest.main()
