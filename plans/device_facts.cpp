@@ -1,10 +1,12 @@
 // The devices that plans are made for: this machine's CPU, and two GPUs that need not be here.
 #include <ndfold/device.h>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace ndfold {
 namespace {
@@ -12,6 +14,7 @@ namespace {
 constexpr Index kKibi = 1024;
 constexpr Index kMebi = 1024 * kKibi;
 constexpr Index kUsualCacheBytes = kMebi;  // of a core, where the system does not say
+constexpr Index kUsualSharedCacheBytes = 32 * kMebi;
 
 // One core and its share of memory, docs/measurements/host-panels.md; several cores soon share one bus.
 constexpr double kCoreReadGigabytes = 34;
@@ -33,15 +36,28 @@ int float_lanes() {
   return 4;
 }
 
+// Of the cores that share it with the first one. glibc's _SC_LEVEL3_CACHE_SIZE adds up a whole socket on some machines.
+Index shared_cache_bytes() {
+  char text[32];
+  const int file = open("/sys/devices/system/cpu/cpu0/cache/index3/size", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const auto length = read(file, text, sizeof text);
+  close(file);
+  Index kibi = 0;
+  if (length > 0) std::from_chars(text, text + length, kibi);
+  return kibi * kKibi;
+}
+
 DeviceFacts ask_host() {
   const int cores = cores_of_this_process();
   const int streams = std::min(cores, kCoresThatFillTheBus);
-  const Index cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  const Index cache = sysconf(_SC_LEVEL2_CACHE_SIZE), shared = shared_cache_bytes();
   return {.name = "host",
           .kind = DeviceKind::cpu,
           .multiprocessors = cores,
           .lanes = float_lanes(),
           .cache_bytes = cache > 0 ? cache : kUsualCacheBytes,
+          .shared_cache_bytes = shared > 0 ? shared : kUsualSharedCacheBytes,
           .read_gigabytes_per_second = kCoreReadGigabytes * streams,
           .copy_gigabytes_per_second = kCoreCopyGigabytes * streams,
           .launch_microseconds = 1};

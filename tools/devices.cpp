@@ -28,6 +28,7 @@ constexpr FactRow kFactRows[] = {
     {"threads a block, at most", [](const DeviceFacts& d) { return double(d.threads_per_block); }},
     {"shared memory a block, KiB", [](const DeviceFacts& d) { return double(d.shared_bytes_per_block) / kKibi; }},
     {"L2 cache, KiB", [](const DeviceFacts& d) { return double(d.cache_bytes) / kKibi; }},
+    {"shared cache, KiB", [](const DeviceFacts& d) { return double(d.shared_cache_bytes) / kKibi; }},
     {"reads, GB/s", [](const DeviceFacts& d) { return d.read_gigabytes_per_second; }},
     {"copies (read + written), GB/s", [](const DeviceFacts& d) { return d.copy_gigabytes_per_second; }},
     {"one more step, µs", [](const DeviceFacts& d) { return d.launch_microseconds; }},

@@ -22,6 +22,7 @@ struct DeviceFacts {
   Index shared_bytes_per_multiprocessor = 0;
   Index register_bytes_per_multiprocessor = 0;
   Index cache_bytes = 0;                 ///< L2 of a GPU; L2 of one core on a CPU
+  Index shared_cache_bytes = 0;          ///< the last cache that a CPU's cores share; 0 on a GPU
   double read_gigabytes_per_second = 1;  ///< a read-only stream
   double copy_gigabytes_per_second = 1;  ///< read + written
   double launch_microseconds = 0;        ///< of one more step in a schedule

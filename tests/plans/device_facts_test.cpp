@@ -13,6 +13,7 @@ TEST(DeviceFacts, TheHostIsAskedOnce) {
   EXPECT_GE(host.multiprocessors, 1);
   EXPECT_TRUE(host.lanes == 4 || host.lanes == 8 || host.lanes == 16) << host.lanes;
   EXPECT_GE(host.cache_bytes, 32 * 1024);
+  EXPECT_GE(host.shared_cache_bytes, host.cache_bytes);
   EXPECT_EQ(host.cluster_blocks, 1);
   EXPECT_FALSE(host.cooperative);
 }

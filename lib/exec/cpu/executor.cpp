@@ -1,5 +1,7 @@
 #include "lib/exec/cpu/executor.h"
 
+#include <ndfold/device.h>
+
 #include "lib/exec/cpu/levels.h"
 
 #include <algorithm>
@@ -30,6 +32,12 @@ Index in_element_bytes(const Step& step) {
   return step.kernel.source == SourceKind::states ? 0 : static_cast<Index>(size_bytes(step.kernel.input));
 }
 
+// Decided for the machine at hand: it changes how fast results are written, never what.
+bool moves_more_than_caches_hold(const Step& step) {
+  static const auto caches = static_cast<double>(DeviceFacts::host().shared_cache_bytes);
+  return step.bytes_read + step.bytes_written > caches;
+}
+
 Arguments bind(const Step& step, const Memory& memory) {
   Arguments bound{.kept = list(step.kept), .reduced = list(step.reduced)};
   bound.in = memory.readable(step.in) + step.in_offset * in_element_bytes(step);
@@ -51,6 +59,7 @@ Arguments bind(const Step& step, const Memory& memory) {
   bound.index_offset = step.index_offset;
   bound.scale = step.scale;
   bound.alpha = step.alpha;
+  bound.past_caches = moves_more_than_caches_hold(step);
   return bound;
 }
 
