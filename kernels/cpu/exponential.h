@@ -1,40 +1,74 @@
 // exp on lanes: error bounds in docs/numerics.md, measured over all floats by tests/cpu/exponential_test.cpp.
-// Results below the smallest normal number become 0; exp(-inf) is 0, exp(NaN) is NaN. Made for x ≤ 0, right up to 88.
+// Results below the smallest normal number become 0; exp(-inf) is 0, exp(NaN) is NaN.
 #pragma once
 #include "kernels/cpu/lanes.h"
 
 namespace ndfold::simd {
 
-// Cody and Waite: exp(x) = 2^n · exp(r), |r| ≤ ½ log 2, with Cephes' polynomial of degree 6 for exp(r). Eigen's own, of
-// the same form, clamps: its exp(-inf) is 3e-39, and a softmax over masked elements must give exact zeros.
-[[gnu::always_inline]] inline Lanes<float> exponential(Lanes<float> x) {
-  using V = Lanes<float>;
-  constexpr float kSmallest = -87.33654f;  // log of the smallest normal number
-  constexpr float kLargest = 89.f;         // from 88.4 on: inf
-  const V safe = {packet::pmin(packet::pmax(x.value, splat<V>(kSmallest).value), splat<V>(kLargest).value)};
+inline constexpr float kLogSmallestFloat = -87.33654f;  // of the smallest normal number
+
+template <class T>
+Lanes<T> multiply_add(Lanes<T> a, Lanes<T> b, Lanes<T> c) {
+  return {packet::pmadd(a.value, b.value, c.value)};
+}
+
+// Adding it leaves an integer in a float's low bits: 1.5 · 2^23.
+inline constexpr float kRound = 12582912.f;
+
 #if defined(__AVX512F__)
-  const V n = {_mm512_roundscale_ps((safe * splat<V>(1.44269504f)).value, 0)};
-#else
-  constexpr float kRound = 12582912.f;  // 1.5 · 2^23: adding it leaves an integer in the low bits
-  const V shifted = {packet::pmadd(safe.value, splat<V>(1.44269504f).value, splat<V>(kRound).value)};
+
+/// exp(x) for x ≤ 88.3: the exponential of a softmax.
+// exp(x) = 2^(n/16) · exp(r), |r| ≤ log 2 / 32: there a cubic is enough, and one permutation looks 2^(n/16) up. Entry k
+// is the float less k << 19, which the bits of n bring along when they are shifted into the exponent.
+[[gnu::always_inline]] inline Lanes<float> power_below_one(Lanes<float> x) {
+  using V = Lanes<float>;
+  alignas(64) static constexpr auto kRoots = [] {
+    constexpr float kValues[16] = {0x1p0f,        0x1.0b5586p0f, 0x1.172b84p0f, 0x1.2387a6p0f,
+                                   0x1.306fe0p0f, 0x1.3dea64p0f, 0x1.4bfdaep0f, 0x1.5ab07ep0f,
+                                   0x1.6a09e6p0f, 0x1.7a1148p0f, 0x1.8ace54p0f, 0x1.9c4918p0f,
+                                   0x1.ae89fap0f, 0x1.c199bep0f, 0x1.d5818ep0f, 0x1.ea4afap0f};
+    std::array<std::uint32_t, 16> bits{};
+    for (std::uint32_t k = 0; k < 16; ++k) bits[k] = std::bit_cast<std::uint32_t>(kValues[k]) - (k << 19);
+    return bits;
+  }();
+  const V shifted = multiply_add(x, splat<V>(16 * 1.44269504f), splat<V>(kRound));
   const V n = shifted - splat<V>(kRound);
-#endif
-  const V r = {packet::pmadd(n.value, splat<V>(2.12194440e-4f).value,
-                             packet::pmadd(n.value, splat<V>(-0.693359375f).value, safe.value))};
+  const V r = multiply_add(n, splat<V>(2.12194440e-4f / 16), multiply_add(n, splat<V>(-0.693359375f / 16), x));
+  const __m512i bits = _mm512_castps_si512(shifted.value);
+  const __m512i root = _mm512_permutexvar_epi32(bits, _mm512_load_si512(kRoots.data()));
+  const V power = {_mm512_castsi512_ps(_mm512_add_epi32(root, _mm512_slli_epi32(bits, 19)))};
+  const V rest = multiply_add(r * r, multiply_add(r, splat<V>(0.16666667f), splat<V>(0.50001621f)), r);
+  const auto normal = _mm512_cmp_ps_mask(x.value, splat<V>(kLogSmallestFloat).value, _CMP_NLT_UQ);
+  return {_mm512_maskz_fmadd_ps(normal, power.value, rest.value, power.value)};
+}
+
+#else
+
+/// exp(x) for x ≤ 88.3: the exponential of a softmax.
+// Cody and Waite: exp(x) = 2^n · exp(r), |r| ≤ ½ log 2, with Cephes' polynomial for exp(r). Eigen's own, of the same
+// form, clamps: its exp(-inf) is 3e-39, and a softmax over masked elements must give exact zeros.
+[[gnu::always_inline]] inline Lanes<float> power_below_one(Lanes<float> x) {
+  using V = Lanes<float>;
+  const V shifted = multiply_add(x, splat<V>(1.44269504f), splat<V>(kRound));
+  const V n = shifted - splat<V>(kRound);
+  const V r = multiply_add(n, splat<V>(2.12194440e-4f), multiply_add(n, splat<V>(-0.693359375f), x));
   V p = splat<V>(1.9875691500e-4f);
   for (const float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
-    p = {packet::pmadd(p.value, r.value, splat<V>(c).value)};
-  const V power = {packet::pmadd((p * r).value, r.value, (r + splat<V>(1)).value)};
-#if defined(__AVX512F__)
-  const auto normal = _mm512_cmp_ps_mask(x.value, splat<V>(kSmallest).value, _CMP_NLT_UQ);
-  return {_mm512_maskz_scalef_ps(normal, power.value, n.value)};
-#else
+    p = multiply_add(p, r, splat<V>(c));
+  const V power = multiply_add(p * r, r, r + splat<V>(1));
   using Integers = typename packet::unpacket_traits<V::Packet>::integer_packet;
   const auto whole = packet::psub(packet::preinterpret<Integers>(shifted.value),
                                   packet::pset1<Integers>(std::bit_cast<std::int32_t>(kRound) - 127));
   const V scale = {packet::preinterpret<V::Packet>(packet::plogical_shift_left<23>(whole))};
-  return select(less(x, splat<V>(kSmallest)), splat<V>(0), power * scale);
+  return select(less(x, splat<V>(kLogSmallestFloat)), splat<V>(0), power * scale);
+}
+
 #endif
+
+/// exp(x), right up to 88 and inf beyond.
+[[gnu::always_inline]] inline Lanes<float> exponential(Lanes<float> x) {
+  using V = Lanes<float>;
+  return select(less(splat<V>(88.3f), x), splat<V>(std::numeric_limits<float>::infinity()), power_below_one(x));
 }
 
 // Eigen's, with its clamped tail cut off.
@@ -43,5 +77,6 @@ namespace ndfold::simd {
   constexpr double kSmallest = -708.3964185322641;  // log of the smallest normal number
   return select(less(x, splat<V>(kSmallest)), splat<V>(0), V{packet::pexp(x.value)});
 }
+[[gnu::always_inline]] inline Lanes<double> power_below_one(Lanes<double> x) { return exponential(x); }
 
 }  // namespace ndfold::simd

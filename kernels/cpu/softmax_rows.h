@@ -1,7 +1,7 @@
 // Softmax with lanes along the reduced axes: fold an output's elements, then map them.
 #pragma once
+#include "kernels/cpu/dense_softmax.h"
 #include "kernels/cpu/fold_rows.h"
-#include "kernels/cpu/normalize.h"
 #include "kernels/cpu/run_walk.h"
 
 namespace ndfold::simd {
@@ -47,11 +47,10 @@ void softmax_row_in_output(const Arguments& step, const std::byte* in, std::byte
   });
 }
 
-/// Blocks: one an output.
+/// Rows of any layout, one after the other.
 template <class A>
-void softmax_rows(const Arguments& step, Index first, Index last) {
+void softmax_rows_anywhere(const Arguments& step, MapKind map, Index first, Index last) {
   const FoldParameters parameters{.scale = step.scale};
-  const MapKind map = step.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
   const Index n = elements(step.reduced);
   Odometer kept(step.kept, first);
   for (Index block = first; block < last; ++block, kept.next()) {
@@ -64,6 +63,17 @@ void softmax_rows(const Arguments& step, Index first, Index last) {
       normalize_row<A>(step, map, in, out, 0, n, normalizer<A>(map, state, step.alpha));
     }
   }
+}
+
+/// Blocks: one an output.
+template <class A>
+void softmax_rows(const Arguments& step, Index first, Index last) {
+  const MapKind map = step.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
+  const bool is_done = visit_dense_map<A>(step, [&]<class T>(T) {
+    map == MapKind::softmax ? dense_softmax<T, MapKind::softmax>(step, first, last)
+                            : dense_softmax<T, MapKind::log_softmax>(step, first, last);
+  });
+  if (!is_done) softmax_rows_anywhere<A>(step, map, first, last);
 }
 
 }  // namespace ndfold::simd

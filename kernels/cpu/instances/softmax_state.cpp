@@ -1,14 +1,30 @@
 #include "kernels/cpu/instances/entry.h"
-#include "kernels/folds/online_softmax.h"
+#include "kernels/cpu/softmax_fold.h"
 
 namespace ndfold::simd {
+namespace {
+
+template <template <class> class F, class A>
+void fold_softmax_rows(const Arguments& step, Index first, Index last) {
+  const bool is_done = visit_dense<A>(step, [&]<class T>(T) { fold_dense_rows<F, T>(step, first, last); });
+  if (!is_done) fold_rows<F, A>(step, first, last);
+}
+
+template <template <class> class F, class A>
+constexpr FoldEntry softmax_entry(FoldKind fold, DType accumulate) {
+  FoldEntry row = entry<F, A>(fold, accumulate);
+  row.rows = fold_softmax_rows<F, A>;
+  return row;
+}
+
+}  // namespace
 
 FoldEntries softmax_entries() {
   static constexpr FoldEntry kEntries[] = {
-      entry<OnlineSoftmax, float>(FoldKind::softmax, DType::f32),
-      entry<OnlineSoftmax, double>(FoldKind::softmax, DType::f64),
-      entry<LogSumExp, float>(FoldKind::logsumexp, DType::f32),
-      entry<LogSumExp, double>(FoldKind::logsumexp, DType::f64),
+      softmax_entry<OnlineSoftmax, float>(FoldKind::softmax, DType::f32),
+      softmax_entry<OnlineSoftmax, double>(FoldKind::softmax, DType::f64),
+      softmax_entry<LogSumExp, float>(FoldKind::logsumexp, DType::f32),
+      softmax_entry<LogSumExp, double>(FoldKind::logsumexp, DType::f64),
   };
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }

@@ -1,0 +1,194 @@
+// Softmax of dense rows too short to fill a core alone: as many at a time as there are lanes, so that what a row needs
+// once (a maximum, a sum, a division, a logarithm) is done for all of them at once.
+#pragma once
+#include "kernels/cpu/across.h"
+#include "kernels/cpu/softmax_looks.h"
+
+namespace ndfold::simd {
+
+/// Rows [0, rows) that lie `in_stride` and `out_stride` elements apart.
+template <class T>
+struct RowGroup {
+  const T* in;
+  T* out;
+  Index rows, in_stride, out_stride;
+};
+
+/// Whole lines that wait in L1 until somebody streams them, a few at a time: stores that leave the caches are slow, and
+/// a core queues only so many.
+template <class T>
+struct WaitingLines {
+  const T* from = nullptr;
+  T* to = nullptr;
+  Index lines = 0;
+
+  [[gnu::always_inline]] void stream(Index count) {
+    using V = LanesOf<NumberOf<T>>;
+    count = std::min(count, lines);
+    for (Index i = 0; i < count; ++i) stream_elements(to + i * kLanes<V>, load_elements(from + i * kLanes<V>));
+    from += count * kLanes<V>;
+    to += count * kLanes<V>;
+    lines -= count;
+  }
+};
+
+/// kVectors vectors hold a row, the last one up to its end; 0: as many as n needs.
+template <class T, MapKind kMap, int kVectors>
+class ShortRows {
+  using A = NumberOf<T>;
+  using V = LanesOf<A>;
+  static constexpr int kWidth = kLanes<V>;
+  static constexpr bool kKeeps = kMap == MapKind::softmax;
+  static constexpr Index kAheadBytes = 4096;  // beyond the next batch
+
+ public:
+  static constexpr int kAtOnce = kWidth;
+
+  /// `powers` has room for kAtOnce rows of whole vectors.
+  ShortRows(Index n, double scale, double alpha, A* powers)
+      : full_((n - 1) / kWidth),
+        rest_(static_cast<int>(n - full_ * kWidth)),
+        scale_(static_cast<A>(scale)),
+        alpha_(static_cast<A>(alpha)),
+        powers_(powers) {}
+
+  /// At most kAtOnce rows; meanwhile, what waits is streamed.
+  [[gnu::noinline, gnu::flatten]] void map(const RowGroup<T>& rows, WaitingLines<T>& waiting) const {
+    A shift[kAtOnce], rest[kAtOnce], factor[kAtOnce];
+    store(shift, maxima(rows) * splat<V>(scale_));
+    const V sum = sums(rows, shift, waiting);
+    store(factor, kKeeps ? splat<V>(alpha_) / sum : splat<V>(alpha_));
+    if constexpr (!kKeeps) store(rest, V{packet::plog(sum.value)});
+    const T* x = rows.in;
+    T* out = rows.out;
+    for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, out += rows.out_stride) {
+      const Result<kMap, A> result(scale_, {shift[r], kKeeps ? A(0) : rest[r], factor[r]});
+      if constexpr (kKeeps)
+        write(powers_ + r * pitch(), out, result);
+      else
+        write(x, out, result);
+    }
+  }
+
+  /// {max, sum} of each row.
+  [[gnu::noinline, gnu::flatten]] MaxAndSum<V> states(const RowGroup<T>& rows) const {
+    A shift[kAtOnce];
+    WaitingLines<T> nothing;
+    const V max = maxima(rows) * splat<V>(scale_);
+    store(shift, max);
+    return {max, sums(rows, shift, nothing)};
+  }
+
+ private:
+  [[gnu::always_inline]] Index full() const { return kVectors > 0 ? kVectors - 1 : full_; }
+  [[gnu::always_inline]] Index pitch() const { return (full() + 1) * kWidth; }
+
+  [[gnu::always_inline]] V maxima(const RowGroup<T>& rows) const {
+    V most[kAtOnce];
+    const V least = splat<V>(-kInfinity<V>);
+    const T* x = rows.in;
+    for (Index r = 0; r < kAtOnce; ++r, x += r < rows.rows ? rows.in_stride : 0) {
+      V all = select(first_lanes<A>(rest_), load_elements(x + full() * kWidth, rest_), least);
+      for (Index k = 0; k < full(); ++k) all = any_maximum(all, load_elements(x + k * kWidth));
+      most[r] = all;
+    }
+    return across(most, Larger());
+  }
+
+  [[gnu::always_inline]] V sums(const RowGroup<T>& rows, const A (&shift)[kAtOnce], WaitingLines<T>& waiting) const {
+    V sum[kAtOnce];
+    const T* x = rows.in;
+    A* powers = powers_;
+    const Index ahead = kAtOnce * rows.in_stride + kAheadBytes / static_cast<Index>(sizeof(T));
+    for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, powers += pitch()) {
+      const Exponent<A> exponent(scale_, shift[r]);
+      V all = select(first_lanes<A>(rest_), power_below_one(exponent(load_elements(x + full() * kWidth, rest_))),
+                     splat<V>(0));
+      if constexpr (kKeeps) store(powers + full() * kWidth, all);
+      __builtin_prefetch(x + full() * kWidth + ahead);
+      for (Index k = 0; k < full(); ++k) {
+        __builtin_prefetch(x + k * kWidth + ahead);
+        const V power = power_below_one(exponent(load_elements(x + k * kWidth)));
+        if constexpr (kKeeps) store(powers + k * kWidth, power);
+        all = all + power;
+      }
+      sum[r] = all;
+      if (waiting.lines > 0) waiting.stream(full() + 1);
+    }
+    for (Index r = rows.rows; r < kAtOnce; ++r) sum[r] = splat<V>(1);
+    return across(sum, std::plus<>());
+  }
+
+  template <class X>
+  [[gnu::always_inline]] void write(const X* x, T* out, const Result<kMap, A>& result) const {
+    for (Index k = 0; k < full(); ++k) store_elements(out + k * kWidth, result(load_elements(x + k * kWidth)));
+    const Index k = full() * kWidth;
+    store_elements(out + k, result(load_elements(x + k, rest_)), rest_);
+  }
+
+  Index full_;
+  int rest_;
+  A scale_, alpha_;
+  A* powers_;
+};
+
+/// Rows of fewer vectors are taken several at a time.
+inline constexpr Index kShortVectors = 16;
+template <class A>
+inline constexpr Index kLongRow = kShortVectors * kLanes<LanesOf<A>>;
+
+template <class T, MapKind kMap, int kVectors>
+void map_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
+  using A = NumberOf<T>;
+  using Rows = ShortRows<T, kMap, kVectors>;
+  alignas(64) A powers[Rows::kAtOnce * kShortVectors * kLanes<LanesOf<A>>];
+  const Rows kernel(n, scale, alpha, powers);
+  WaitingLines<T> nothing;
+  for (Index left = group.rows; left > 0; left -= Rows::kAtOnce) {
+    RowGroup<T> some = group;
+    some.rows = std::min<Index>(left, Rows::kAtOnce);
+    kernel.map(some, nothing);
+    group.in += some.rows * group.in_stride;
+    group.out += some.rows * group.out_stride;
+  }
+}
+
+/// The same for neighbours whose results no cache would hold: they are made in L1, from there whole lines are streamed.
+/// Each batch is a whole number of lines; what one leaves of its last line begins the next.
+template <class T, MapKind kMap, int kVectors>
+void stream_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
+  using A = NumberOf<T>;
+  using Rows = ShortRows<T, kMap, kVectors>;
+  constexpr Index kWidth = kLanes<LanesOf<A>>, kBatch = Rows::kAtOnce * kShortVectors * kWidth;
+  alignas(64) A powers[kBatch];
+  alignas(64) T staged[2][kBatch + kWidth];
+  const Rows kernel(n, scale, alpha, powers);
+  const Index skew = (kWidth - unaligned_elements(group.out)) % kWidth;
+  T* line = group.out - skew;  // the first that is not streamed yet
+  Index first = skew, side = 0;
+  WaitingLines<T> waiting;
+  for (Index left = group.rows; left > 0; left -= Rows::kAtOnce, side ^= 1) {
+    const Index rows = std::min<Index>(left, Rows::kAtOnce);
+    T* const here = staged[side];
+    kernel.map({group.in, here + skew, rows, group.in_stride, n}, waiting);
+    waiting.stream(waiting.lines);
+    Index end = skew + rows * n, begin = 0;
+    if (first > 0) {
+      begin = std::min(kWidth, end);
+      std::copy(here + first, here + begin, line + first);
+      if (end >= kWidth) first = 0;
+    }
+    waiting = {here + begin, line + begin, (end - begin) / kWidth};
+    const Index whole = end / kWidth * kWidth;
+    line += whole;
+    if (left > Rows::kAtOnce)
+      std::copy(here + whole, here + end, staged[side ^ 1]);
+    else
+      std::copy(here + std::max(whole, begin), here + end, line + std::max<Index>(0, begin - whole));
+    group.in += rows * group.in_stride;
+  }
+  waiting.stream(waiting.lines);
+  finish_streaming();
+}
+
+}  // namespace ndfold::simd

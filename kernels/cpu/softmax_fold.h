@@ -1,0 +1,144 @@
+// {max, Σ exp(x - max)} of dense rows: blocks that a core's cache holds are looked at twice, first for the maximum, while
+// the powers of the block before are summed. One rescale a block.
+#pragma once
+#include "kernels/cpu/dense_rows.h"
+#include "kernels/cpu/power_tree.h"
+#include "kernels/cpu/short_rows.h"
+#include "kernels/cpu/sink.h"
+
+namespace ndfold::simd {
+
+/// Σ powers around an infinite maximum: a NaN if there is one, what leaves log Σ right if there is none.
+template <class T, class A = NumberOf<T>>
+A sum_around_infinity(const T* x, Index n, A max) {
+  A sum = max > A(0) ? A(1) : A(0);
+  for (Index i = 0; i < n; ++i) {
+    const A value = static_cast<A>(x[i]);
+    if (value != value) sum = value;
+  }
+  return sum;
+}
+
+template <class T>
+class SoftmaxFold {
+  using A = NumberOf<T>;
+  using V = LanesOf<A>;
+  static constexpr Index kBlock = (16 << 10) / sizeof(A);
+
+ public:
+  explicit SoftmaxFold(double scale) : scale_(static_cast<A>(scale)) {}
+
+  /// The state of the n elements at x. `after` is where the next call's begin, or nothing: it is fetched meanwhile.
+  MaxAndSum<A> fold(const T* x, Index n, const T* after, Index after_n) {
+    if (x != ready_) most_ = largest(x, std::min(n, kBlock), splat<V>(-kInfinity<V>));
+    Tree<OnlineSoftmax<A>> tree({});
+    while (n > 0) {
+      const Index count = std::min(n, kBlock), left = n - count;
+      const T* next = left > 0 ? x + count : after;
+      tree.push(block(x, count, next, std::min(left > 0 ? left : after_n, kBlock)));
+      x += count, n = left, ready_ = next;
+    }
+    return tree.result();
+  }
+
+ private:
+  MaxAndSum<A> block(const T* x, Index n, const T* next, Index next_n) {
+    const A max = packet::predux_max(most_.value) * scale_;
+    const Exponent<A> exponent(scale_, max);
+    most_ = splat<V>(-kInfinity<V>);
+    tree_.start();
+    for (Index i = 0; i < n; i += kPowerLeaf<A>) {
+      const Index count = std::min(kPowerLeaf<A>, n - i);
+      const Index turns = std::max<Index>(0, std::min(count, next_n - i)) / kTurn<A>, done = turns * kTurn<A>;
+      const auto looks = two_looks(turns, next + i, most_, x + i, exponent);
+      most_ = looks.most;
+      V sum = looks.sum;
+      if (done < count) {
+        if (i + done < next_n) most_ = largest(next + i + done, std::min(count, next_n - i) - done, most_);
+        sum = sum + sum_of_powers<false>(x + i + done, static_cast<A*>(nullptr), count - done, exponent);
+      }
+      tree_.push(sum, count);
+    }
+    if (n < next_n) most_ = largest(next + n, next_n - n, most_);
+    if (max == kInfinity<A> || max == -kInfinity<A>) return {max, sum_around_infinity(x, n, max)};
+    return {max, tree_.result()};
+  }
+
+  A scale_;
+  const T* ready_ = nullptr;  // where the block begins whose maximum is known
+  V most_ = splat<V>(0);
+  PowerTree<V> tree_;
+};
+
+/// The state of reduced elements [begin, end) of the output at `base`.
+template <class T>
+MaxAndSum<NumberOf<T>> dense_state(const Arguments& step, SoftmaxFold<T>& fold, const T* base, Index begin, Index end,
+                                   const T* after, Index after_n) {
+  using A = NumberOf<T>;
+  const Axis run = inner(step.reduced);
+  if (step.reduced.rank <= 1) return fold.fold(base + begin, end - begin, after, after_n);
+  Odometer lines(outer(step.reduced), begin / run.size);
+  Tree<OnlineSoftmax<A>> tree({});
+  for (Index position = begin % run.size, left = end - begin; left > 0; position = 0) {
+    const Index n = std::min(run.size - position, left);
+    const T* x = base + lines.in() + position;
+    lines.next();
+    left -= n;
+    tree.push(fold.fold(x, n, left > 0 ? base + lines.in() : after, left > 0 ? std::min(run.size, left) : after_n));
+  }
+  return tree.result();
+}
+
+/// logsumexp of rows too short to fill a core alone, a logarithm for several.
+template <class T>
+void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
+  using A = NumberOf<T>;
+  using V = LanesOf<A>;
+  using Rows = ShortRows<T, MapKind::log_softmax, 0>;
+  const Index n = elements(step.reduced), in_stride = inner(step.kept).in, out_stride = inner(step.kept).out;
+  const Rows kernel(n, step.scale, 1, nullptr);
+  each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
+    const T* in = elements_at<T>(step.in, from);
+    for (Index row = 0; row < rows; row += Rows::kAtOnce) {
+      const Index count = std::min<Index>(rows - row, Rows::kAtOnce);
+      const auto state = kernel.states({in + row * in_stride, nullptr, count, in_stride, 0});
+      A max[Rows::kAtOnce], result[Rows::kAtOnce];
+      store(max, state.max);
+      store(result, state.max + V{packet::plog(state.sum.value)});
+      if (any(is_infinite(state.max)))
+        for (Index r = 0; r < count; ++r)
+          if (max[r] == kInfinity<A> || max[r] == -kInfinity<A>)
+            result[r] = max[r] + std::log(sum_around_infinity(in + (row + r) * in_stride, n, max[r]));
+      store_run(step.output, advance(step.out, step.output, to + row * out_stride), out_stride, count, result);
+    }
+  });
+}
+
+/// Blocks as fold_rows.
+template <template <class> class F, class T>
+void fold_dense_rows(const Arguments& step, Index first, Index last) {
+  using A = NumberOf<T>;
+  const auto fold = make_fold<F<A>>({.scale = step.scale});
+  const Index reduced = elements(step.reduced);
+  if constexpr (std::is_same_v<F<A>, LogSumExp<A>>)
+    if (step.reduced.rank <= 1 && reduced < kLongRow<A> && step.sink == SinkKind::store && step.parts == 1 &&
+        step.repeat == 1)
+      return logsumexp_short_rows<T>(step, first, last);
+  SoftmaxFold<T> states(step.scale);
+  Index part = first % step.parts;
+  Odometer kept(step.kept, first / step.parts);
+  for (Index block = first; block < last; ++block) {
+    const Index out = kept.out(), begin = part * step.part, end = std::min(begin + step.part, reduced);
+    const T* base = elements_at<T>(step.in, kept.in());
+    if (++part == step.parts) part = 0, kept.next();
+    const bool more = block + 1 < last;
+    const T* after = more ? elements_at<T>(step.in, kept.in()) : nullptr;
+    const Index next = part * step.part, after_n = more ? std::min(step.part, reduced - next) : 0;
+    const bool dense = step.reduced.rank <= 1;
+    const auto state = dense_state(step, states, base, begin, end, dense && more ? after + next : nullptr,
+                                   dense ? after_n : 0);
+    sink_state(step, fold, state, out, block);
+  }
+}
+
+}  // namespace ndfold::simd

@@ -1,0 +1,182 @@
+// The three looks of a softmax at a dense run: its maximum, its powers with their sum, its results. One loop takes each
+// at a row of its own, so that a core loads, computes and stores at the same time.
+#pragma once
+#include "kernels/cpu/elements.h"
+#include "kernels/cpu/normalize.h"
+
+namespace ndfold::simd {
+
+/// Vectors that a turn of a loop takes, each with an accumulator of its own.
+inline constexpr int kAbreast = 4;
+template <class A>
+inline constexpr Index kTurn = kAbreast * kLanes<LanesOf<A>>;
+
+/// Elements whose powers are summed before the tree takes over: 16 additions deep.
+template <class A>
+inline constexpr Index kPowerLeaf = 16 * kTurn<A>;
+
+/// scale · x - shift, rounded once.
+template <class A>
+struct Exponent {
+  using V = LanesOf<A>;
+  V scale, minus_shift;
+  Exponent(A by, A shift) : scale(splat<V>(by)), minus_shift(splat<V>(-shift)) {}
+  [[gnu::always_inline]] V operator()(V x) const { return multiply_add(x, scale, minus_shift); }
+};
+
+/// What a row's elements become: of their powers (softmax), or of themselves (log_softmax).
+template <MapKind kMap, class A>
+struct Result {
+  using V = LanesOf<A>;
+  Exponent<A> exponent;
+  V rest, factor;
+  Result(A scale, const Normalizer<A>& by)
+      : exponent(scale, by.shift), rest(splat<V>(by.rest)), factor(splat<V>(by.factor)) {}
+  [[gnu::always_inline]] V operator()(V x) const {
+    if constexpr (kMap == MapKind::softmax)
+      return x * factor;
+    else
+      return (exponent(x) - rest) * factor;
+  }
+};
+
+/// The same from elements alone: powers are made again.
+template <class A>
+struct ResultAgain {
+  using V = LanesOf<A>;
+  Exponent<A> exponent;
+  V factor;
+  ResultAgain(A scale, const Normalizer<A>& by) : exponent(scale, by.shift), factor(splat<V>(by.factor)) {}
+  [[gnu::always_inline]] V operator()(V x) const { return power_below_one(exponent(x)) * factor; }
+};
+
+/// For a fold, which has none.
+struct NoResult {};
+
+template <class V>
+V pairwise_sum(const V (&v)[kAbreast]) {
+  return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+/// The largest of some elements and `most`; a NaN may be lost, the sum of powers brings it back.
+template <class T, class V>
+[[gnu::noinline, gnu::flatten]] V largest(const T* x, Index n, V most) {
+  using A = NumberOf<T>;
+  constexpr int kWidth = kLanes<V>;
+  V all[kAbreast] = {most, most, most, most};
+  Index i = 0;
+  for (; i + kTurn<A> <= n; i += kTurn<A>)
+    for (int k = 0; k < kAbreast; ++k) all[k] = any_maximum(all[k], load_elements(x + i + k * kWidth));
+  most = any_maximum(any_maximum(all[0], all[1]), any_maximum(all[2], all[3]));
+  for (; i + kWidth <= n; i += kWidth) most = any_maximum(most, load_elements(x + i));
+  if (i == n) return most;
+  const int rest = static_cast<int>(n - i);
+  return any_maximum(most, select(first_lanes<A>(rest), load_elements(x + i, rest), most));
+}
+
+/// Asks for what comes 8 KiB later, some 300 ns: the hardware alone asks too late.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_ahead(const T* x, Index bytes) {
+  constexpr Index kAheadBytes = 8192;
+  __builtin_prefetch(reinterpret_cast<const char*>(x) + kAheadBytes + bytes);
+}
+
+/// Σ powers of n elements, to be kept in `powers` or not: n is at most kPowerLeaf.
+template <bool kKeeps, class T, class A = NumberOf<T>>
+[[gnu::noinline, gnu::flatten]] LanesOf<A> sum_of_powers(const T* x, A* powers, Index n, const Exponent<A> exponent) {
+  using V = LanesOf<A>;
+  constexpr int kWidth = kLanes<V>;
+  V sums[kAbreast] = {splat<V>(0), splat<V>(0), splat<V>(0), splat<V>(0)};
+  Index i = 0;
+  for (; i + kTurn<A> <= n; i += kTurn<A>)
+    for (int k = 0; k < kAbreast; ++k) {
+      const V power = power_below_one(exponent(load_elements(x + i + k * kWidth)));
+      if constexpr (kKeeps) store(powers + i + k * kWidth, power);
+      sums[k] = sums[k] + power;
+    }
+  V ends = splat<V>(0);
+  for (; i < n; i += kWidth) {
+    const int rest = static_cast<int>(std::min<Index>(n - i, kWidth));
+    const V power = select(first_lanes<A>(rest), power_below_one(exponent(load_elements(x + i, rest))), splat<V>(0));
+    if constexpr (kKeeps) store_first(powers + i, power, rest);
+    ends = ends + power;
+  }
+  return pairwise_sum(sums) + ends;
+}
+
+/// Elements before the first whose address is a whole number of lanes.
+template <class T>
+Index unaligned_elements(const T* to) {
+  constexpr std::uintptr_t kBytes = sizeof(T) * kLanes<LanesOf<NumberOf<T>>>;
+  return static_cast<Index>((kBytes - reinterpret_cast<std::uintptr_t>(to) % kBytes) % kBytes / sizeof(T));
+}
+
+template <bool kStreams, class T, class V>
+[[gnu::always_inline]] inline void put(T* to, V lanes) {
+  if constexpr (kStreams)
+    stream_elements(to, lanes);
+  else
+    store_elements(to, lanes);
+}
+
+/// to[i] = result(x[i]). Streamed, `to` is aligned.
+template <bool kStreams, class X, class T, class R>
+[[gnu::noinline, gnu::flatten]] void write_results(const X* x, T* to, Index n, const R result) {
+  constexpr int kWidth = kLanes<LanesOf<NumberOf<T>>>;
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) put<kStreams>(to + i, result(load_elements(x + i)));
+  const int rest = static_cast<int>(n - i);
+  if (rest > 0) store_elements(to + i, result(load_elements(x + i, rest)), rest);
+}
+
+template <class V>
+struct MaximumAndSum {
+  V most, sum;
+};
+
+/// The three looks, `turns` times kTurn elements: the largest of `next` and `most`, the powers of `current` with their
+/// sum, and to[i] = result(from[i]). `from` may be powers as far as they are not made yet.
+template <bool kKeeps, bool kStreams, class T, class X, class R, class A = NumberOf<T>>
+[[gnu::noinline, gnu::flatten]] MaximumAndSum<LanesOf<A>> three_looks(Index turns, const T* next, LanesOf<A> most,
+                                                                      const T* current, A* powers,
+                                                                      const Exponent<A>& by, const X* from, T* to,
+                                                                      const R& with) {
+  using V = LanesOf<A>;
+  constexpr int kWidth = kLanes<V>;
+    const Exponent<A> exponent = by;
+  const R result = with;
+  V sums[kAbreast] = {splat<V>(0), splat<V>(0), splat<V>(0), splat<V>(0)};
+  V other = most;
+  for (; turns > 0; --turns) {
+    if constexpr (!std::is_same_v<R, NoResult>) {
+      V results[kAbreast];
+      for (int k = 0; k < kAbreast; ++k) results[k] = result(load_elements(from + k * kWidth));
+      for (int k = 0; k < kAbreast; ++k) put<kStreams>(to + k * kWidth, results[k]);
+    }
+    for (int line = 0; line < kTurn<A> * static_cast<int>(sizeof(T)); line += 64)
+      prefetch_ahead(next, line);
+    for (int k = 0; k < kAbreast; k += 2) {
+      most = any_maximum(most, load_elements(next + k * kWidth));
+      other = any_maximum(other, load_elements(next + (k + 1) * kWidth));
+    }
+    for (int k = 0; k < kAbreast; ++k) {
+      const V power = power_below_one(exponent(load_elements(current + k * kWidth)));
+      if constexpr (kKeeps) store(powers + k * kWidth, power);
+      sums[k] = sums[k] + power;
+    }
+    next += kTurn<A>, current += kTurn<A>;
+    if constexpr (kKeeps) powers += kTurn<A>;
+    if constexpr (!std::is_same_v<R, NoResult>) from += kTurn<A>, to += kTurn<A>;
+  }
+  return {any_maximum(most, other), pairwise_sum(sums)};
+}
+
+/// The first two of them, for a fold.
+template <class T, class A = NumberOf<T>>
+MaximumAndSum<LanesOf<A>> two_looks(Index turns, const T* next, LanesOf<A> most, const T* current,
+                                    const Exponent<A>& by) {
+  return three_looks<false, false, T, T>(turns, next, most, current, static_cast<A*>(nullptr), by,
+                                         static_cast<const T*>(nullptr), static_cast<T*>(nullptr), NoResult());
+}
+
+}  // namespace ndfold::simd

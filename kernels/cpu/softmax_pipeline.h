@@ -1,0 +1,148 @@
+// Softmax of dense rows that fit the core's cache, one exponential an element: while one row's powers are made, the next
+// row is fetched and its maximum found, and the results of the one before are written.
+#pragma once
+#include "kernels/cpu/odometer.h"
+#include "kernels/cpu/power_tree.h"
+#include "kernels/cpu/streamed_line.h"
+
+namespace ndfold::simd {
+
+/// Part of a run of a row: offsets of its first element in the input, the output and the row.
+struct Piece {
+  Index from, to, at;
+  Index n, left;  ///< elements of it, and from it to the end of the run
+  bool starts_run;
+};
+
+/// Visits a row in pieces of at most kPowerLeaf elements.
+template <class A, class Work>
+[[gnu::always_inline]] inline void each_piece(AxisList reduced, Index row_elements, Work&& work) {
+  const Axis run = inner(reduced);
+  Odometer lines(outer(reduced));
+  for (Index line = 0; line < row_elements; line += run.size, lines.next())
+    for (Index i = 0; i < run.size; i += kPowerLeaf<A>)
+      work(Piece{.from = lines.in() + i,
+                 .to = lines.out() + i,
+                 .at = line + i,
+                 .n = std::min(kPowerLeaf<A>, run.size - i),
+                 .left = run.size - i,
+                 .starts_run = i == 0});
+}
+
+/// Rows of type T; `kStreams` when what is written is too much for the caches.
+template <class T, MapKind kMap, bool kStreams>
+class SoftmaxPipeline {
+  using A = NumberOf<T>;
+  using V = LanesOf<A>;
+  static constexpr bool kKeeps = kMap == MapKind::softmax;
+
+ public:
+  SoftmaxPipeline(const Arguments& step, A* powers)
+      : reduced_(step.reduced),
+        elements_(elements(step.reduced)),
+        scale_(static_cast<A>(step.scale)),
+        alpha_(step.alpha),
+        powers_(powers) {}
+
+  struct Row {
+    const T* in;
+    T* out;
+  };
+
+  void first(Row row) {
+    most_ = splat<V>(-kInfinity<V>);
+    each_piece<A>(reduced_, elements_, [&](const Piece& piece) { most_ = largest(row.in + piece.from, piece.n, most_); });
+    enter(row);
+  }
+
+  /// Makes the current row's powers and writes what the row before it became; `next` becomes current. The last row is
+  /// its own next.
+  void turn(Row next) {
+    const Exponent<A> exponent(scale_, shift_);
+    const Result<kMap, A> result(scale_, by_);
+    most_ = splat<V>(-kInfinity<V>);
+    tree_.start();
+    each_piece<A>(reduced_, elements_, [&](const Piece& piece) { take(piece, next.in, exponent, result); });
+    previous_ = current_;
+    by_ = normalizer<A>(kMap, {shift_, tree_.result()}, alpha_);
+    enter(next);
+  }
+
+  void last() {
+    const Result<kMap, A> result(scale_, by_);
+    each_piece<A>(reduced_, elements_, [&](const Piece& piece) {
+      write(piece, align(piece, result), std::min(piece.n + ahead_, piece.left), result);
+    });
+    if constexpr (kStreams) line_.flush(), finish_streaming();
+  }
+
+ private:
+  void enter(Row row) {
+    current_ = row;
+    shift_ = packet::predux_max(most_.value) * scale_;
+  }
+
+  [[gnu::always_inline]] void take(const Piece& piece, const T* next, const Exponent<A>& exponent,
+                                   const Result<kMap, A>& result) {
+    const T* x = current_.in + piece.from;
+    A* powers = powers_ + piece.at;
+    next += piece.from;
+    if (previous_.out == nullptr) {
+      most_ = largest(next, piece.n, most_);
+      return tree_.push(sum_of_powers<kKeeps>(x, powers, piece.n, exponent), piece.n);
+    }
+    const Index begin = align(piece, result), end = std::min(piece.n + ahead_, piece.left);
+    const Index turns = (end - begin) / kTurn<A>, done = turns * kTurn<A>;
+    const auto looks = three_looks<kKeeps, kStreams>(turns, next, most_, x, powers, exponent, source(piece) + begin,
+                                                     previous_.out + piece.to + begin, result);
+    most_ = looks.most;
+    V sum = looks.sum;
+    if (begin + done < end) write(piece, begin + done, end, result);
+    if (done < piece.n) {
+      most_ = largest(next + done, piece.n - done, most_);
+      sum = sum + sum_of_powers<kKeeps>(x + done, powers + done, piece.n - done, exponent);
+    }
+    tree_.push(sum, piece.n);
+  }
+
+  // Streamed results run ahead of the powers, by what aligns them: powers are read before others take their place.
+  [[gnu::always_inline]] Index align(const Piece& piece, const Result<kMap, A>& result) {
+    if (!kStreams || !piece.starts_run) return ahead_;
+    ahead_ = line_.begin(previous_.out + piece.to, piece.left);
+    write_results<false>(source(piece), line_.next(), ahead_, result);
+    line_.add(ahead_);
+    return ahead_;
+  }
+
+  const auto* source(const Piece& piece) const {
+    if constexpr (kKeeps)
+      return static_cast<const A*>(powers_) + piece.at;
+    else
+      return previous_.in + piece.from;
+  }
+
+  void write(const Piece& piece, Index begin, Index end, const Result<kMap, A>& result) {
+    T* out = previous_.out + piece.to;
+    const Index rest = kStreams ? (end - begin) % kLanes<V> : 0;
+    write_results<kStreams>(source(piece) + begin, out + begin, end - begin - rest, result);
+    if (rest == 0) return;
+    line_.end(out + end - rest);
+    write_results<false>(source(piece) + end - rest, line_.next(), rest, result);
+    line_.add(rest);
+  }
+
+  AxisList reduced_;
+  Index elements_;
+  A scale_;
+  double alpha_;
+  A* powers_;
+  Row current_ = {}, previous_ = {};
+  A shift_ = 0;
+  Normalizer<A> by_ = {};
+  Index ahead_ = 0;
+  StreamedLine<T> line_;
+  V most_;
+  PowerTree<V> tree_;
+};
+
+}  // namespace ndfold::simd
