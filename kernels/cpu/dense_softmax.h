@@ -51,15 +51,15 @@ template <class T, MapKind kMap, Index kBytes>
 template <MapKind kMap, bool kStreams, class T, class A = NumberOf<T>>
 void map_run_again(const T* x, T* to, Index n, A scale, const Normalizer<A>& by) {
   using Again = std::conditional_t<kMap == MapKind::softmax, ResultAgain<A>, Result<kMap, A>>;
-  constexpr Index kBlock = (16 << 10) / sizeof(T);
+  constexpr Index kBlock = (16 << 10) / sizeof(T), kPiece = 4 * kTurn<A>;
   const Again result(scale, by);
   const Index head = kStreams ? std::min(unaligned_elements(to), n) : 0;
   for (Index i = head + (n - head) / kBlock * kBlock; i >= head; i -= kBlock) {
     const Index count = std::min(kBlock, n - i);
-    for (Index piece = 0; piece < count; piece += kTurn<A>) {
-      for (Index line = 0; line < kTurn<A> * static_cast<Index>(sizeof(T)); line += 64)
+    for (Index piece = 0; piece < count; piece += kPiece) {
+      for (Index line = 0; line < kPiece * static_cast<Index>(sizeof(T)); line += 64)
         __builtin_prefetch(reinterpret_cast<const char*>(x + i + piece - kBlock) + line);
-      write_results<kStreams>(x + i + piece, to + i + piece, std::min(kTurn<A>, count - piece), result);
+      write_results<kStreams>(x + i + piece, to + i + piece, std::min(kPiece, count - piece), result);
     }
   }
   write_results<false>(x, to, head, result);
@@ -97,7 +97,7 @@ void dense_softmax(const Arguments& step, Index first, Index last) {
   using A = NumberOf<T>;
   [[maybe_unused]] constexpr Index kWidth = kLanes<LanesOf<A>>;
   const Index n = elements(step.reduced), bytes = n * static_cast<Index>(sizeof(A));
-  if (step.reduced.rank <= 1 && n < kLongRow<A>) {
+  if (step.reduced.rank <= 1 && n < kLongRow<kMap, A>) {
     if constexpr (!std::is_same_v<T, double>) {
       if (n <= kWidth) return short_softmax<T, kMap, 1>(step, first, last);
       if (n > 3 * kWidth && n <= 4 * kWidth) return short_softmax<T, kMap, 4>(step, first, last);

@@ -145,6 +145,15 @@ requires(sizeof(T) == 2) void stream_elements(T* to, Lanes<float> lanes) {
 
 #endif
 
+/// One whole line of elements as they are, past the caches.
+template <class T>
+void stream_line(T* to, const T* from) {
+#if defined(__AVX2__) && defined(__F16C__)
+  if constexpr (sizeof(T) == 2) return bits16::stream(to, bits16::load(from));
+#endif
+  if constexpr (sizeof(T) > 2) stream_elements(to, load_elements(from));
+}
+
 /// After streaming: what comes later is seen later by other cores.
 inline void finish_streaming() {
 #if defined(__SSE2__)

@@ -3,6 +3,8 @@
 #include "kernels/cpu/softmax_looks.h"
 #include "kernels/cpu/tree.h"
 
+#include <memory>
+
 namespace ndfold::simd {
 
 template <class V>
@@ -10,7 +12,10 @@ class PowerTree {
   static constexpr Index kPieces = 32;
 
  public:
-  void start() { tree_ = Tree<Sum<V>>({}), leaf_ = splat<V>(0), elements_ = pieces_ = 0; }
+  void start() {
+    std::construct_at(&tree_, Sum<V>());  // an assignment would copy all of its levels
+    leaf_ = splat<V>(0), elements_ = pieces_ = 0;
+  }
 
   void push(V sum, Index n) {
     leaf_ = leaf_ + sum;

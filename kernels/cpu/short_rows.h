@@ -25,7 +25,7 @@ struct WaitingLines {
   [[gnu::always_inline]] void stream(Index count) {
     using V = LanesOf<NumberOf<T>>;
     count = std::min(count, lines);
-    for (Index i = 0; i < count; ++i) stream_elements(to + i * kLanes<V>, load_elements(from + i * kLanes<V>));
+    for (Index i = 0; i < count; ++i) stream_line(to + i * kLanes<V>, from + i * kLanes<V>);
     from += count * kLanes<V>;
     to += count * kLanes<V>;
     lines -= count;
@@ -132,16 +132,18 @@ class ShortRows {
   A* powers_;
 };
 
-/// Rows of fewer vectors are taken several at a time.
-inline constexpr Index kShortVectors = 16;
-template <class A>
-inline constexpr Index kLongRow = kShortVectors * kLanes<LanesOf<A>>;
+/// Rows of fewer vectors are taken several at a time: a batch and its powers fit L1. What needs a logarithm, and keeps
+/// no powers, wins longer.
+template <MapKind kMap>
+inline constexpr Index kShortVectors = kMap == MapKind::softmax ? 16 : 32;
+template <MapKind kMap, class A>
+inline constexpr Index kLongRow = kShortVectors<kMap> * kLanes<LanesOf<A>>;
 
 template <class T, MapKind kMap, int kVectors>
 void map_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
   using Rows = ShortRows<T, kMap, kVectors>;
-  alignas(64) A powers[Rows::kAtOnce * kShortVectors * kLanes<LanesOf<A>>];
+  alignas(64) A powers[Rows::kAtOnce * kLongRow<kMap, A>];
   const Rows kernel(n, scale, alpha, powers);
   WaitingLines<T> nothing;
   for (Index left = group.rows; left > 0; left -= Rows::kAtOnce) {
@@ -159,7 +161,7 @@ template <class T, MapKind kMap, int kVectors>
 void stream_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
   using Rows = ShortRows<T, kMap, kVectors>;
-  constexpr Index kWidth = kLanes<LanesOf<A>>, kBatch = Rows::kAtOnce * kShortVectors * kWidth;
+  constexpr Index kWidth = kLanes<LanesOf<A>>, kBatch = Rows::kAtOnce * kLongRow<kMap, A>;
   alignas(64) A powers[kBatch];
   alignas(64) T staged[2][kBatch + kWidth];
   const Rows kernel(n, scale, alpha, powers);

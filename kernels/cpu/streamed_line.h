@@ -32,7 +32,7 @@ class StreamedLine {
   }
   void flush() {
     if (first_ == 0 && count_ == kWidth)
-      stream_elements(at_, load_elements(line_));
+      stream_line(at_, line_);
     else
       for (Index i = first_; i < count_; ++i) at_[i] = line_[i];
     first_ = count_ = 0;
