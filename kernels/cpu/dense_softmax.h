@@ -18,7 +18,8 @@ void short_softmax(const Arguments& step, Index first, Index last) {
   const bool streams = step.past_caches && row.out == n;
   each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
     const RowGroup<T> group = {elements_at<T>(step.in, from), elements_at<T>(step.out, to), rows, row.in, row.out};
-    (streams ? stream_short_rows<T, kMap, kVectors> : map_short_rows<T, kMap, kVectors>)(group, n, step.scale, step.alpha);
+    (streams ? stream_short_rows<T, kMap, kVectors> : map_short_rows<T, kMap, kVectors>)(group, n, step.scale,
+                                                                                         step.alpha);
   });
 }
 

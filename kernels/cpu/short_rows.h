@@ -137,7 +137,7 @@ class ShortRows {
 template <MapKind kMap>
 inline constexpr Index kShortVectors = kMap == MapKind::softmax ? 16 : 32;
 template <MapKind kMap, class A>
-inline constexpr Index kLongRow = kShortVectors<kMap> * kLanes<LanesOf<A>>;
+inline constexpr Index kLongRow = kShortVectors<kMap>* kLanes<LanesOf<A>>;
 
 template <class T, MapKind kMap, int kVectors>
 void map_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {

@@ -1,5 +1,5 @@
-// {max, Σ exp(x - max)} of dense rows: blocks that a core's cache holds are looked at twice, first for the maximum, while
-// the powers of the block before are summed. One rescale a block.
+// {max, Σ exp(x - max)} of dense rows: blocks that a core's cache holds are looked at twice, first for the maximum,
+// while the powers of the block before are summed. One rescale a block.
 #pragma once
 #include "kernels/cpu/dense_rows.h"
 #include "kernels/cpu/power_tree.h"
@@ -14,7 +14,7 @@ A sum_around_infinity(const T* x, Index n, A max) {
   A sum = max > A(0) ? A(1) : A(0);
   for (Index i = 0; i < n; ++i) {
     const A value = static_cast<A>(x[i]);
-    if (value != value) sum = value;
+    if (value != value) sum = std::numeric_limits<A>::quiet_NaN();
   }
   return sum;
 }
@@ -50,14 +50,13 @@ class SoftmaxFold {
     for (Index i = 0; i < n; i += kPowerLeaf<A>) {
       const Index count = std::min(kPowerLeaf<A>, n - i);
       const Index turns = std::max<Index>(0, std::min(count, next_n - i)) / kTurn<A>, done = turns * kTurn<A>;
-      const auto looks = two_looks(turns, next + i, most_, x + i, exponent);
-      most_ = looks.most;
-      V sum = looks.sum;
+      PowerSums<V> sum;
+      most_ = two_looks(turns, next + i, most_, x + i, exponent, sum);
       if (done < count) {
         if (i + done < next_n) most_ = largest(next + i + done, std::min(count, next_n - i) - done, most_);
-        sum = sum + sum_of_powers<false>(x + i + done, static_cast<A*>(nullptr), count - done, exponent);
+        add_powers<false>(x + i + done, static_cast<A*>(nullptr), count - done, exponent, sum);
       }
-      tree_.push(sum, count);
+      tree_.push(sum.total(), count);
     }
     if (n < next_n) most_ = largest(next + n, next_n - n, most_);
     if (max == kInfinity<A> || max == -kInfinity<A>) return {max, sum_around_infinity(x, n, max)};
@@ -69,6 +68,13 @@ class SoftmaxFold {
   V most_ = splat<V>(0);
   PowerTree<V> tree_;
 };
+
+/// Whatever NaN a fold came to, one stands for all.
+template <class A>
+MaxAndSum<A> with_one_nan(MaxAndSum<A> state) {
+  constexpr A kNone = std::numeric_limits<A>::quiet_NaN();
+  return state.sum == state.sum ? state : MaxAndSum<A>{state.max == state.max ? state.max : kNone, kNone};
+}
 
 /// The state of reduced elements [begin, end) of the output at `base`.
 template <class T>
@@ -104,7 +110,8 @@ void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
       const auto state = kernel.states({in + row * in_stride, nullptr, count, in_stride, 0});
       A max[Rows::kAtOnce], result[Rows::kAtOnce];
       store(max, state.max);
-      store(result, state.max + V{packet::plog(state.sum.value)});
+      const V sums = state.max + V{packet::plog(state.sum.value)};
+      store(result, select(equal(sums, sums), sums, splat<V>(std::numeric_limits<A>::quiet_NaN())));
       if (any(is_infinite(state.max)))
         for (Index r = 0; r < count; ++r)
           if (max[r] == kInfinity<A> || max[r] == -kInfinity<A>)
@@ -121,8 +128,8 @@ void fold_dense_rows(const Arguments& step, Index first, Index last) {
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   const Index reduced = elements(step.reduced);
   if constexpr (std::is_same_v<F<A>, LogSumExp<A>>)
-    if (step.reduced.rank <= 1 && reduced < 2 * kLongRow<MapKind::log_softmax, A> && step.sink == SinkKind::store && step.parts == 1 &&
-        step.repeat == 1)
+    if (step.reduced.rank <= 1 && reduced < 2 * kLongRow<MapKind::log_softmax, A> && step.sink == SinkKind::store &&
+        step.parts == 1 && step.repeat == 1)
       return logsumexp_short_rows<T>(step, first, last);
   SoftmaxFold<T> states(step.scale);
   Index part = first % step.parts;
@@ -135,9 +142,9 @@ void fold_dense_rows(const Arguments& step, Index first, Index last) {
     const T* after = more ? elements_at<T>(step.in, kept.in()) : nullptr;
     const Index next = part * step.part, after_n = more ? std::min(step.part, reduced - next) : 0;
     const bool dense = step.reduced.rank <= 1;
-    const auto state = dense_state(step, states, base, begin, end, dense && more ? after + next : nullptr,
-                                   dense ? after_n : 0);
-    sink_state(step, fold, state, out, block);
+    const auto state =
+        dense_state(step, states, base, begin, end, dense && more ? after + next : nullptr, dense ? after_n : 0);
+    sink_state(step, fold, with_one_nan(state), out, block);
   }
 }
 

@@ -9,7 +9,7 @@ namespace ndfold::simd {
 /// Vectors that a turn of a loop takes, each with an accumulator of its own.
 inline constexpr int kAbreast = 4;
 template <class A>
-inline constexpr Index kTurn = kAbreast * kLanes<LanesOf<A>>;
+inline constexpr Index kTurn = kAbreast* kLanes<LanesOf<A>>;
 
 /// Elements whose powers are summed before the tree takes over: 16 additions deep.
 template <class A>
@@ -24,19 +24,38 @@ struct Exponent {
   [[gnu::always_inline]] V operator()(V x) const { return multiply_add(x, scale, minus_shift); }
 };
 
+/// A row whose sum is NaN becomes one NaN everywhere: which of several an instruction passes on, compilers decide.
+template <class A>
+class Ordered {
+  using V = LanesOf<A>;
+
+ public:
+  explicit Ordered(const Normalizer<A>& by) {
+    const V both = splat<V>(by.rest + by.factor);
+    is_ordered_ = equal(both, both);
+  }
+  [[gnu::always_inline]] V operator()(V result) const {
+    return select(is_ordered_, result, splat<V>(std::numeric_limits<A>::quiet_NaN()));
+  }
+
+ private:
+  Mask<A> is_ordered_;
+};
+
 /// What a row's elements become: of their powers (softmax), or of themselves (log_softmax).
 template <MapKind kMap, class A>
 struct Result {
   using V = LanesOf<A>;
   Exponent<A> exponent;
   V rest, factor;
+  Ordered<A> ordered;
   Result(A scale, const Normalizer<A>& by)
-      : exponent(scale, by.shift), rest(splat<V>(by.rest)), factor(splat<V>(by.factor)) {}
+      : exponent(scale, by.shift), rest(splat<V>(by.rest)), factor(splat<V>(by.factor)), ordered(by) {}
   [[gnu::always_inline]] V operator()(V x) const {
     if constexpr (kMap == MapKind::softmax)
-      return x * factor;
+      return ordered(x * factor);
     else
-      return (exponent(x) - rest) * factor;
+      return ordered((exponent(x) - rest) * factor);
   }
 };
 
@@ -46,17 +65,21 @@ struct ResultAgain {
   using V = LanesOf<A>;
   Exponent<A> exponent;
   V factor;
-  ResultAgain(A scale, const Normalizer<A>& by) : exponent(scale, by.shift), factor(splat<V>(by.factor)) {}
-  [[gnu::always_inline]] V operator()(V x) const { return power_below_one(exponent(x)) * factor; }
+  Ordered<A> ordered;
+  ResultAgain(A scale, const Normalizer<A>& by) : exponent(scale, by.shift), factor(splat<V>(by.factor)), ordered(by) {}
+  [[gnu::always_inline]] V operator()(V x) const { return ordered(power_below_one(exponent(x)) * factor); }
 };
 
 /// For a fold, which has none.
 struct NoResult {};
 
+/// Sums of the powers of a piece: vector i of it adds to sum i % kAbreast, whoever makes it, so that a sum's rounding
+/// does not depend on how looks share a piece.
 template <class V>
-V pairwise_sum(const V (&v)[kAbreast]) {
-  return (v[0] + v[1]) + (v[2] + v[3]);
-}
+struct PowerSums {
+  V sums[kAbreast] = {splat<V>(0), splat<V>(0), splat<V>(0), splat<V>(0)};
+  V total() const { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
+};
 
 /// The largest of some elements and `most`; a NaN may be lost, the sum of powers brings it back.
 template <class T, class V>
@@ -81,27 +104,27 @@ template <class T>
   __builtin_prefetch(reinterpret_cast<const char*>(x) + kAheadBytes + bytes);
 }
 
-/// Σ powers of n elements, to be kept in `powers` or not: n is at most kPowerLeaf.
+/// Adds the powers of n elements, to be kept in `powers` or not.
 template <bool kKeeps, class T, class A = NumberOf<T>>
-[[gnu::noinline, gnu::flatten]] LanesOf<A> sum_of_powers(const T* x, A* powers, Index n, const Exponent<A> exponent) {
+[[gnu::noinline, gnu::flatten]] void add_powers(const T* x, A* powers, Index n, const Exponent<A> exponent,
+                                                PowerSums<LanesOf<A>>& to) {
   using V = LanesOf<A>;
   constexpr int kWidth = kLanes<V>;
-  V sums[kAbreast] = {splat<V>(0), splat<V>(0), splat<V>(0), splat<V>(0)};
+  PowerSums<V> total = to;
   Index i = 0;
   for (; i + kTurn<A> <= n; i += kTurn<A>)
     for (int k = 0; k < kAbreast; ++k) {
       const V power = power_below_one(exponent(load_elements(x + i + k * kWidth)));
       if constexpr (kKeeps) store(powers + i + k * kWidth, power);
-      sums[k] = sums[k] + power;
+      total.sums[k] = total.sums[k] + power;
     }
-  V ends = splat<V>(0);
-  for (; i < n; i += kWidth) {
+  to = total;
+  for (int k = 0; i < n; i += kWidth, ++k) {
     const int rest = static_cast<int>(std::min<Index>(n - i, kWidth));
     const V power = select(first_lanes<A>(rest), power_below_one(exponent(load_elements(x + i, rest))), splat<V>(0));
     if constexpr (kKeeps) store_first(powers + i, power, rest);
-    ends = ends + power;
+    to.sums[k] = to.sums[k] + power;
   }
-  return pairwise_sum(sums) + ends;
 }
 
 /// Elements before the first whose address is a whole number of lanes.
@@ -129,23 +152,17 @@ template <bool kStreams, class X, class T, class R>
   if (rest > 0) store_elements(to + i, result(load_elements(x + i, rest)), rest);
 }
 
-template <class V>
-struct MaximumAndSum {
-  V most, sum;
-};
-
-/// The three looks, `turns` times kTurn elements: the largest of `next` and `most`, the powers of `current` with their
-/// sum, and to[i] = result(from[i]). `from` may be powers as far as they are not made yet.
+/// The three looks, `turns` times kTurn elements: the largest of `next` and `most`, the powers of `current` added to
+/// `total`, and to[i] = result(from[i]). `from` may be powers as far as they are not made yet.
 template <bool kKeeps, bool kStreams, class T, class X, class R, class A = NumberOf<T>>
-[[gnu::noinline, gnu::flatten]] MaximumAndSum<LanesOf<A>> three_looks(Index turns, const T* next, LanesOf<A> most,
-                                                                      const T* current, A* powers,
-                                                                      const Exponent<A>& by, const X* from, T* to,
-                                                                      const R& with) {
+[[gnu::noinline, gnu::flatten]] LanesOf<A> three_looks(Index turns, const T* next, LanesOf<A> most, const T* current,
+                                                       A* powers, const Exponent<A>& by, PowerSums<LanesOf<A>>& total,
+                                                       const X* from, T* to, const R& with) {
   using V = LanesOf<A>;
   constexpr int kWidth = kLanes<V>;
-    const Exponent<A> exponent = by;
+  const Exponent<A> exponent = by;
   const R result = with;
-  V sums[kAbreast] = {splat<V>(0), splat<V>(0), splat<V>(0), splat<V>(0)};
+  PowerSums<V> sum = total;
   V other = most;
   for (; turns > 0; --turns) {
     if constexpr (!std::is_same_v<R, NoResult>) {
@@ -153,8 +170,7 @@ template <bool kKeeps, bool kStreams, class T, class X, class R, class A = Numbe
       for (int k = 0; k < kAbreast; ++k) results[k] = result(load_elements(from + k * kWidth));
       for (int k = 0; k < kAbreast; ++k) put<kStreams>(to + k * kWidth, results[k]);
     }
-    for (int line = 0; line < kTurn<A> * static_cast<int>(sizeof(T)); line += 64)
-      prefetch_ahead(next, line);
+    for (int line = 0; line < kTurn<A> * static_cast<int>(sizeof(T)); line += 64) prefetch_ahead(next, line);
     for (int k = 0; k < kAbreast; k += 2) {
       most = any_maximum(most, load_elements(next + k * kWidth));
       other = any_maximum(other, load_elements(next + (k + 1) * kWidth));
@@ -162,20 +178,21 @@ template <bool kKeeps, bool kStreams, class T, class X, class R, class A = Numbe
     for (int k = 0; k < kAbreast; ++k) {
       const V power = power_below_one(exponent(load_elements(current + k * kWidth)));
       if constexpr (kKeeps) store(powers + k * kWidth, power);
-      sums[k] = sums[k] + power;
+      sum.sums[k] = sum.sums[k] + power;
     }
     next += kTurn<A>, current += kTurn<A>;
     if constexpr (kKeeps) powers += kTurn<A>;
     if constexpr (!std::is_same_v<R, NoResult>) from += kTurn<A>, to += kTurn<A>;
   }
-  return {any_maximum(most, other), pairwise_sum(sums)};
+  total = sum;
+  return any_maximum(most, other);
 }
 
 /// The first two of them, for a fold.
 template <class T, class A = NumberOf<T>>
-MaximumAndSum<LanesOf<A>> two_looks(Index turns, const T* next, LanesOf<A> most, const T* current,
-                                    const Exponent<A>& by) {
-  return three_looks<false, false, T, T>(turns, next, most, current, static_cast<A*>(nullptr), by,
+LanesOf<A> two_looks(Index turns, const T* next, LanesOf<A> most, const T* current, const Exponent<A>& by,
+                     PowerSums<LanesOf<A>>& total) {
+  return three_looks<false, false, T, T>(turns, next, most, current, static_cast<A*>(nullptr), by, total,
                                          static_cast<const T*>(nullptr), static_cast<T*>(nullptr), NoResult());
 }
 

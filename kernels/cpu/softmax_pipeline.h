@@ -1,5 +1,5 @@
-// Softmax of dense rows that fit the core's cache, one exponential an element: while one row's powers are made, the next
-// row is fetched and its maximum found, and the results of the one before are written.
+// Softmax of dense rows that fit the core's cache, one exponential an element: while one row's powers are made, the
+// next row is fetched and its maximum found, and the results of the one before are written.
 #pragma once
 #include "kernels/cpu/odometer.h"
 #include "kernels/cpu/power_tree.h"
@@ -51,7 +51,8 @@ class SoftmaxPipeline {
 
   void first(Row row) {
     most_ = splat<V>(-kInfinity<V>);
-    each_piece<A>(reduced_, elements_, [&](const Piece& piece) { most_ = largest(row.in + piece.from, piece.n, most_); });
+    each_piece<A>(reduced_, elements_,
+                  [&](const Piece& piece) { most_ = largest(row.in + piece.from, piece.n, most_); });
     enter(row);
   }
 
@@ -71,7 +72,8 @@ class SoftmaxPipeline {
   void last() {
     const Result<kMap, A> result(scale_, by_);
     each_piece<A>(reduced_, elements_, [&](const Piece& piece) {
-      write(piece, align(piece, result), std::min(piece.n + ahead_, piece.left), result);
+      const Index begin = align(piece, result);
+      write(piece, begin, std::min(piece.n + ahead_, piece.left), result);
     });
     if constexpr (kStreams) line_.flush(), finish_streaming();
   }
@@ -87,22 +89,21 @@ class SoftmaxPipeline {
     const T* x = current_.in + piece.from;
     A* powers = powers_ + piece.at;
     next += piece.from;
-    if (previous_.out == nullptr) {
-      most_ = largest(next, piece.n, most_);
-      return tree_.push(sum_of_powers<kKeeps>(x, powers, piece.n, exponent), piece.n);
+    PowerSums<V> sum;
+    Index done = 0;
+    if (previous_.out != nullptr) {
+      const Index begin = align(piece, result), end = std::min(piece.n + ahead_, piece.left);
+      const Index turns = std::max<Index>(0, end - begin) / kTurn<A>;
+      done = turns * kTurn<A>;
+      most_ = three_looks<kKeeps, kStreams>(turns, next, most_, x, powers, exponent, sum, source(piece) + begin,
+                                            previous_.out + piece.to + begin, result);
+      write(piece, begin + done, end, result);
     }
-    const Index begin = align(piece, result), end = std::min(piece.n + ahead_, piece.left);
-    const Index turns = (end - begin) / kTurn<A>, done = turns * kTurn<A>;
-    const auto looks = three_looks<kKeeps, kStreams>(turns, next, most_, x, powers, exponent, source(piece) + begin,
-                                                     previous_.out + piece.to + begin, result);
-    most_ = looks.most;
-    V sum = looks.sum;
-    if (begin + done < end) write(piece, begin + done, end, result);
     if (done < piece.n) {
       most_ = largest(next + done, piece.n - done, most_);
-      sum = sum + sum_of_powers<kKeeps>(x + done, powers + done, piece.n - done, exponent);
+      add_powers<kKeeps>(x + done, powers + done, piece.n - done, exponent, sum);
     }
-    tree_.push(sum, piece.n);
+    tree_.push(sum.total(), piece.n);
   }
 
   // Streamed results run ahead of the powers, by what aligns them: powers are read before others take their place.
@@ -122,6 +123,7 @@ class SoftmaxPipeline {
   }
 
   void write(const Piece& piece, Index begin, Index end, const Result<kMap, A>& result) {
+    if (begin >= end) return;  // an earlier piece ran ahead to the end of the run
     T* out = previous_.out + piece.to;
     const Index rest = kStreams ? (end - begin) % kLanes<V> : 0;
     write_results<kStreams>(source(piece) + begin, out + begin, end - begin - rest, result);
