@@ -14,7 +14,7 @@ inline constexpr Index kShortestDenseRun = 32;
 /// A negative scale turns the maximum into a minimum, which nobody looks for here.
 inline bool has_dense_input(const Arguments& step) {
   const Axis run = inner(step.reduced);
-  return run.in == 1 && step.scale >= 0 && (step.reduced.rank <= 1 || run.size >= kShortestDenseRun);
+  return run.in == 1 && run.size > 0 && step.scale >= 0 && (step.reduced.rank <= 1 || run.size >= kShortestDenseRun);
 }
 
 /// work(T()) for the type of a dense input that is computed in A; false when it has none.

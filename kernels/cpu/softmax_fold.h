@@ -34,9 +34,11 @@ class SoftmaxFold {
     Tree<OnlineSoftmax<A>> tree({});
     while (n > 0) {
       const Index count = std::min(n, kBlock), left = n - count;
-      const T* next = left > 0 ? x + count : after;
-      tree.push(block(x, count, next, std::min(left > 0 ? left : after_n, kBlock)));
-      x += count, n = left, ready_ = next;
+      const Index next_n = std::min(left > 0 ? left : after_n, kBlock);
+      const T* next = left > 0 ? x + count : next_n > 0 ? after : x;
+      tree.push(block(x, count, next, next_n));
+      ready_ = next_n > 0 ? next : nullptr;
+      x += count, n = left;
     }
     return tree.result();
   }

@@ -272,5 +272,15 @@ TEST(softmax_rows, logsumexp_of_every_length_and_value) {
       }
 }
 
+// Broadcast rows: what was fetched for the next row is the row itself.
+TEST(softmax_rows, logsumexp_of_one_row_many_times) {
+  for (const Index n : {17, 1500, 4096, 9000}) {
+    Problem problem({.rows = 5, .outer = 1, .run = n}, DType::f32, {});
+    const float first = logsumexp_from(problem, 1).front();
+    problem.kept[0].in = 0;
+    for (const float got : logsumexp_from(problem, 1)) EXPECT_EQ(got, first) << n;
+  }
+}
+
 }  // namespace
 }  // namespace ndfold::test
