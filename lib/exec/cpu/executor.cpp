@@ -32,10 +32,11 @@ Index in_element_bytes(const Step& step) {
   return step.kernel.source == SourceKind::states ? 0 : static_cast<Index>(size_bytes(step.kernel.input));
 }
 
-// Decided for the machine at hand: it changes how fast results are written, never what.
+// Decided for the machine at hand: it changes how fast results are written, never what. From half the last cache on,
+// stores through it cost more: softmax [3072,1024] f32, 24 of 32 MiB, took 6.0 elements/ns, 8.6 past it.
 bool moves_more_than_caches_hold(const Step& step) {
   static const auto caches = static_cast<double>(DeviceFacts::host().shared_cache_bytes);
-  return step.bytes_read + step.bytes_written > caches;
+  return step.bytes_read + step.bytes_written > caches / 2;
 }
 
 Arguments bind(const Step& step, const Memory& memory) {
