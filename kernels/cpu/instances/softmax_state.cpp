@@ -1,14 +1,25 @@
 #include "kernels/cpu/instances/entry.h"
-#include "kernels/folds/online_softmax.h"
+#include "kernels/cpu/softmax_states.h"
 
 namespace ndfold::simd {
 
+namespace {
+
+template <template <class> class F, class A>
+constexpr FoldEntry softmax_entry(FoldKind fold, DType accumulate) {
+  FoldEntry made = entry<F, A>(fold, accumulate);
+  made.columns = fold_softmax_columns<F, A>;
+  return made;
+}
+
+}  // namespace
+
 FoldEntries softmax_entries() {
   static constexpr FoldEntry kEntries[] = {
-      entry<OnlineSoftmax, float>(FoldKind::softmax, DType::f32),
-      entry<OnlineSoftmax, double>(FoldKind::softmax, DType::f64),
-      entry<LogSumExp, float>(FoldKind::logsumexp, DType::f32),
-      entry<LogSumExp, double>(FoldKind::logsumexp, DType::f64),
+      softmax_entry<OnlineSoftmax, float>(FoldKind::softmax, DType::f32),
+      softmax_entry<OnlineSoftmax, double>(FoldKind::softmax, DType::f64),
+      softmax_entry<LogSumExp, float>(FoldKind::logsumexp, DType::f32),
+      softmax_entry<LogSumExp, double>(FoldKind::logsumexp, DType::f64),
   };
   return {kEntries, static_cast<int>(std::size(kEntries))};
 }
