@@ -76,13 +76,20 @@ class TileOutput {
       });
   }
 
+  /// A row's groups one right after the other: stores between them would part what goes to memory together.
+  template <int kGroups, class Put, class Result>
+  static void put_row(const Put& put, int r, const Result& result) {
+    std::array<V, kGroups> values;
+    for (int g = 0; g < kGroups; ++g) values[static_cast<std::size_t>(g)] = result(r, g);
+    for (int g = 0; g < kGroups; ++g) put(r, g, values[static_cast<std::size_t>(g)]);
+  }
+
   /// Writes result(row, group) for all rows.
   template <int kGroups, class Result>
   void write(const RowOffsets& rows, const Result& result) const {
     if (!direct_) return convert<kGroups>(rows, result);
     with_put<kGroups>(rows, [&](const auto& put) {
-      for (int r = 0; r < rows.count; ++r)
-        for (int g = 0; g < kGroups; ++g) put(r, g, result(r, g));
+      for (int r = 0; r < rows.count; ++r) put_row<kGroups>(put, r, result);
     });
   }
 
@@ -98,7 +105,7 @@ class TileOutput {
 
   // Rows that share lines with other tiles go through the caches, which read a line before they write to it.
   static constexpr int kFetchedRows = 16;
-  static void fetch_for_writing(const A* row, int groups) {
+  [[gnu::always_inline]] static void fetch_for_writing(const A* row, int groups) {
     for (int g = 0; g < groups; ++g) __builtin_prefetch(row + g * kWidth, 1);
     __builtin_prefetch(row + groups * kWidth - 1, 1);
   }

@@ -126,7 +126,7 @@ struct RowsAhead {
         group_bytes(group * inner(step.kept).in * static_cast<Index>(size_bytes(step.input))) {}
 
   /// Row r, `groups` groups of it.
-  void fetch(int r, int groups) const {
+  [[gnu::always_inline]] void fetch(int r, int groups) const {  // or GCC takes it for pure, and drops it
     const std::byte* line = base + rows.in[std::min(r, rows.count - 1)];
     for (int g = 0; g < groups; ++g) prefetch_far(line + g * group_bytes);
     prefetch_far(line + groups * group_bytes - 1);  // rows need not begin with a line

@@ -5,19 +5,18 @@
 
 namespace ndfold::simd {
 
-/// out = map(in) for a leaf as it lies, while the rows ahead are fetched.
+/// Results of rows that were read, while the rows ahead are fetched.
 template <MapKind kMap, int kGroups, class A>
-[[gnu::flatten]] inline auto mapping_of(const TileNormalizer<A>& by, const A* slot) {
+[[gnu::flatten, gnu::noinline]] void map_rows(const A* slot, const RowOffsets& rows, const RowsAhead& rows_ahead,
+                                              const TileNormalizer<A>& normalizer, const TileOutput<A>& output) {
   using V = LanesOf<A>;
-  std::array<V, kGroups> factor, shift, rest;
-  for (int g = 0; g < kGroups; ++g) {
-    const auto i = static_cast<std::size_t>(g);
-    factor[i] = by.factor[g], shift[i] = by.shift[g], rest[i] = by.rest[g];
-  }
-  return [slot, factor, shift, rest](int r, int g) {
-    const auto i = static_cast<std::size_t>(g);
-    return normalized<kMap>(load<V>(slot + (r * kGroups + g) * kLanes<V>), splat<V>(1), shift[i], rest[i], factor[i]);
-  };
+  const TileNormalizer<A> by = normalizer;  // copies: what the rows' stores cannot reach stays in registers
+  const RowsAhead ahead = rows_ahead;
+  output.template write<kGroups>(rows, [=](int r, int g) {
+    if (g == 0) ahead.fetch(r, kGroups);
+    const V x = load<V>(slot + (r * kGroups + g) * kLanes<V>);
+    return normalized<kMap>(x, splat<V>(1), by.shift[g], by.rest[g], by.factor[g]);
+  });
 }
 
 /// Maps reduced elements [begin, end) of a tile; `following` is read next.
@@ -35,11 +34,7 @@ void map_tile(const Arguments& step, const Tile& tile, Index begin, Index end, c
     const bool more = walk.next(turns[turn ^ 1]);
     const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, kLanes<V>);
     read_rows<kGroups, A>(step, tile, turns[turn], slot);
-    const auto result = mapping_of<kMap, kGroups>(by, slot);
-    output.template write<kGroups>(turns[turn], [&](int r, int g) {
-      if (g == 0) ahead.fetch(r, kGroups);
-      return result(r, g);
-    });
+    map_rows<kMap, kGroups, A>(slot, turns[turn], ahead, by, output);
   }
 }
 

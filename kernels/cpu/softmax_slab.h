@@ -81,8 +81,7 @@ class SlabSoftmax {
     const int count = offsets.count;
     output_.template with_put<kGroups>(offsets, [&](const auto& put) {
       work([=](int r) {
-        if (r >= count) return;
-        for (int g = 0; g < kGroups; ++g) put(r, g, result(r, g));
+        if (r < count) TileOutput<A>::template put_row<kGroups>(put, r, result);
       });
     });
   }
@@ -118,7 +117,7 @@ class SlabSoftmax {
   TileOutput<A> output_;
   TileNormalizer<A> by_;
   V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to
-  alignas(64) A slots_[kSlabRows * kTileColumns<A>];
+  alignas(64) A slots_[kSlabRows / kTileRows * kSlot];
 };
 
 template <MapKind kMap, class A>

@@ -33,6 +33,6 @@ inline void finish_streams() {
 }
 
 /// Into the second cache: it waits for more lines at a time than the first, whose sets a few rows would fill.
-inline void prefetch_far(const std::byte* line) { __builtin_prefetch(line, 0, 2); }
+[[gnu::always_inline]] inline void prefetch_far(const std::byte* line) { __builtin_prefetch(line, 0, 2); }
 
 }  // namespace ndfold::simd
