@@ -82,7 +82,14 @@ enum class SinkKind : std::uint8_t {
 enum class Scope : std::uint8_t { lanes, block, cluster, grid };
 
 /// Where elements wait between the fold and the map of a softmax.
-enum class Residency : std::uint8_t { none /* read again */, registers, shared, cluster, output };
+enum class Residency : std::uint8_t {
+  none /* read again */,
+  registers,
+  shared,
+  cluster,
+  output,
+  scratch /* a core's */
+};
 
 /// The numbers that a tuning row decides.
 struct Tuning {

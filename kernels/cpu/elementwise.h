@@ -1,6 +1,6 @@
 // Body elementwise: out = map(in, value of its output), the steps between the folds of a softmax.
 #pragma once
-#include "kernels/cpu/softmax_columns.h"
+#include "kernels/cpu/softmax_again.h"
 #include "kernels/cpu/softmax_rows.h"
 
 namespace ndfold::simd {
@@ -37,6 +37,20 @@ void map_run(MapKind map, const A* x, A* y, Index n, A value, A alpha) {
   }
 }
 
+/// The states of a group of a tile's columns.
+template <class A>
+MaxAndSum<LanesOf<A>> states_at(const Arguments& step, const ColumnBlock& block, const Tile& tile, int group) {
+  using V = LanesOf<A>;
+  const Index begin = block.first_state / step.parts + tile.first;
+  A max[kLanes<V>], sum[kLanes<V>];
+  for (Index l = 0; l < kLanes<V>; ++l) {
+    const Index column = std::min(ColumnPlace<V>::first(group, tile.columns) + l, tile.columns - 1);
+    const auto state = value_at<MaxAndSum<A>>(step, begin + column);
+    max[l] = state.max, sum[l] = state.sum;
+  }
+  return {load<V>(max), load<V>(sum)};
+}
+
 template <class A>
 void map_row(const Arguments& step, Index output, const Odometer& kept, Index begin, Index end) {
   const std::byte* in = advance(step.in, step.input, kept.in());
@@ -57,30 +71,34 @@ void map_row(const Arguments& step, Index output, const Odometer& kept, Index be
               [&](const A* x, A* y, Index n) { map_run(step.map, x, y, n, value, static_cast<A>(step.alpha)); });
 }
 
-/// Only the maps that end a split softmax come this way.
-template <class A>
-void map_panel(const Arguments& step, const ColumnBlock& block) {
+/// Only the maps that end a split softmax come this way. `part` is the block's part of the reduced elements.
+template <MapKind kMap, class A>
+void map_tiles(const Arguments& step, Index first, Index last) {
   using V = LanesOf<A>;
-  using Rows = ColumnRows<A, Loading::values>;
-  const Index width = std::min<Index>(Rows::kStagedColumns, kScratchBytes / 16 / static_cast<Index>(sizeof(A)));
-  for (Index at = 0; at < block.columns; at += width) {
-    const Index columns = std::min(width, block.columns - at);
-    ColumnScratch<A> scratch(ColumnPlace<V>::groups(columns));
-    const Index first_output = block.first_state / step.parts + at;
-    make_normalizers<A>(
-        step.map, step.alpha, columns, [&](Index c) { return value_at<MaxAndSum<A>>(step, first_output + c); },
-        scratch.by);
-    normalize_columns<A>(step, step.map, block, at, columns, scratch.by);
+  for (Index index = first; index < last; ++index) {
+    const ColumnBlock block(step, index);
+    TileWalk<A> tiles(step, index, index + 1);
+    Tile tile, next;
+    for (bool any = tiles.next(tile); any; tile = next) {
+      any = tiles.next(next);
+      with_groups(ColumnPlace<V>::groups(tile.columns), [&](auto count) {
+        constexpr int kGroups = count();
+        MaxAndSum<V> states[kGroups];
+        for (int g = 0; g < kGroups; ++g) states[g] = states_at<A>(step, block, tile, g);
+        map_tile<kMap, kGroups, A>(step, tile, block.begin, block.end, any ? next.in : tile.in,
+                                   TileNormalizer<A>(kMap, states, kGroups, step.alpha));
+      });
+    }
   }
+  finish_streams();
 }
 
 /// Blocks: as rows, or as columns.
 template <class A>
 void elementwise(const Arguments& step, Index first, Index last) {
-  if (along_columns(step)) {
-    for (Index block = first; block < last; ++block) map_panel<A>(step, ColumnBlock(step, block));
-    return;
-  }
+  if (along_columns(step))
+    return step.map == MapKind::softmax ? map_tiles<MapKind::softmax, A>(step, first, last)
+                                        : map_tiles<MapKind::log_softmax, A>(step, first, last);
   const Index n = elements(step.reduced);
   Index part = first % step.parts, output = first / step.parts;
   Odometer kept(step.kept, output);

@@ -51,6 +51,7 @@ bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
     case Residency::shared:
     case Residency::cluster: return tile_bytes(step) <= shared_bytes_for(1, device);
     case Residency::output: return fits_output(step);
+    case Residency::scratch: return step.kernel.body == Body::columns;
   }
   return false;
 }

@@ -52,7 +52,7 @@ constexpr bool is_valid_for_gpu(const Tuning& use) {
 /// All rows are, and each says what it rests on.
 constexpr bool are_valid_for_gpu(std::span<const TuningRow> rows) {
   for (const TuningRow& row : rows)
-    if (!is_valid_for_gpu(row.use) || row.evidence.empty() || row.residency == Residency::output) return false;
+    if (!is_valid_for_gpu(row.use) || row.evidence.empty() || row.residency >= Residency::output) return false;
   return true;
 }
 

@@ -25,7 +25,7 @@ TEST(Names, EveryEnumeratorHasItsOwn) {
   expect_distinct(SourceKind::states);
   expect_distinct(SinkKind::log_softmax);
   expect_distinct(Scope::grid);
-  expect_distinct(Residency::output);
+  expect_distinct(Residency::scratch);
 }
 
 TEST(Names, AreInTheOrderOfTheirEnumerators) {

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/permute.h"
+#include "kernels/cpu/softmax_columns.h"
 
 namespace ndfold::simd {
 

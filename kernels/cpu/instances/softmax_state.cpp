@@ -1,5 +1,6 @@
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/cpu/softmax_fold.h"
+#include "kernels/cpu/softmax_states.h"
 
 namespace ndfold::simd {
 namespace {
@@ -12,9 +13,10 @@ void fold_softmax_rows(const Arguments& step, Index first, Index last) {
 
 template <template <class> class F, class A>
 constexpr FoldEntry softmax_entry(FoldKind fold, DType accumulate) {
-  FoldEntry row = entry<F, A>(fold, accumulate);
-  row.rows = fold_softmax_rows<F, A>;
-  return row;
+  FoldEntry made = entry<F, A>(fold, accumulate);
+  made.rows = fold_softmax_rows<F, A>;
+  made.columns = fold_softmax_columns<F, A>;
+  return made;
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+// {max, Σ exp(x - max)} of a tile's columns, a leaf at a time, around the maximum so far: one exponential an element
+// and one more a leaf and column.
+#pragma once
+#include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/column_tree.h"
+#include "kernels/folds/online_softmax.h"
+
+namespace ndfold::simd {
+
+/// The states of a tile while it is folded: kTurns turns of kTileRows on a running sum, then a tree.
+template <class A, int kGroups>
+class TileStates {
+  using V = LanesOf<A>;
+  using Fold = OnlineSoftmax<V>;
+  using Tree = ColumnTree<Fold>;
+  static constexpr int kTurns = Tree::kRadix / 2, kMostLevels = 24;
+
+ public:
+  TileStates() : tree_({}, levels_, kGroups) {
+    for (auto& state : running_) state = Fold().identity();
+  }
+
+  /// The maximum so far of a group, with that of further rows.
+  V raise(int group, V further) const { return any_maximum(running_[group].max, further); }
+
+  /// Takes the sum of their powers, around the raised maximum.
+  void take(int group, V max, V sum) {
+    MaxAndSum<V>& to = running_[group];
+    to.sum = to.sum * Fold::shrink(to.max, max) + sum;
+    to.max = max;
+  }
+  void end_rows() {
+    if (++turns_ < kTurns) return;
+    tree_.push(running_);
+    turns_ = 0;
+    for (auto& state : running_) state.sum = splat<V>(0);
+  }
+
+  const MaxAndSum<V>* result() {
+    if (turns_ > 0) tree_.push(running_);
+    return tree_.result();
+  }
+
+ private:
+  MaxAndSum<V> running_[kGroups];
+  int turns_ = 0;
+  MaxAndSum<V> levels_[kMostLevels * kGroups];
+  Tree tree_;
+};
+
+/// Nothing else to do while powers are made.
+struct NothingElse {
+  void operator()(int) const {}
+};
+
+/// Powers of rows in their slot, around the maximum so far: summed, and kept where kKeeps says so. After each row's
+/// also(row) is called and a row ahead is fetched: memory and arithmetic overlap.
+template <bool kKeeps, int kGroups, class A, class Also>
+[[gnu::flatten, gnu::noinline]] void sum_powers(A* slot, int rows, const std::array<LanesOf<A>, kGroups>& maxima,
+                                                TileStates<A, kGroups>& states, const RowsAhead& rows_ahead,
+                                                const Also& also_by_row) {
+  using V = LanesOf<A>;
+  constexpr Index kWidth = kLanes<V>;
+  const RowsAhead ahead = rows_ahead;
+  const Also also = also_by_row;  // copies: what the rows' stores cannot reach stays in registers
+  V pivot[kGroups], total[kGroups];
+  for (int g = 0; g < kGroups; ++g) {
+    pivot[g] = OnlineSoftmax<V>().pivot(maxima[static_cast<std::size_t>(g)], 0);
+    total[g] = splat<V>(0);
+  }
+  for (int r = 0; r < rows;) {
+    const int end = std::min(rows, r + static_cast<int>(kLeafRows));
+    V sum[kGroups];
+    for (int g = 0; g < kGroups; ++g) sum[g] = splat<V>(0);
+    for (; r < end; ++r) {
+      ahead.fetch(r, kGroups);
+      for (int g = 0; g < kGroups; ++g) {
+        A* at = slot + (r * kGroups + g) * kWidth;
+        const V power = exponential(load<V>(at) - pivot[g]);
+        if constexpr (kKeeps) store(at, power);
+        sum[g] = sum[g] + power;
+      }
+      also(r);
+    }
+    for (int g = 0; g < kGroups; ++g) total[g] = total[g] + sum[g];
+  }
+  for (int g = 0; g < kGroups; ++g) states.take(g, maxima[static_cast<std::size_t>(g)], total[g]);
+  states.end_rows();
+}
+
+/// Folds reduced elements [begin, end) of a tile; `following` is read next.
+template <int kGroups, class A>
+const MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
+                                       const std::byte* following, TileStates<A, kGroups>& states) {
+  using V = LanesOf<A>;
+  alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
+  RowOffsets turns[2];
+  RowsOfTile walk(step, begin, end);
+  walk.next(turns[0]);
+  const RowOffsets first = turns[0];
+  for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
+    const bool more = walk.next(turns[turn ^ 1]);
+    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, kLanes<V>);
+    auto maxima = read_rows<kGroups, A>(step, tile, turns[turn], slot);
+    for (int g = 0; g < kGroups; ++g)
+      maxima[static_cast<std::size_t>(g)] = states.raise(g, maxima[static_cast<std::size_t>(g)]);
+    sum_powers<false, kGroups, A>(slot, turns[turn].count, maxima, states, ahead, NothingElse());
+  }
+  return states.result();
+}
+
+}  // namespace ndfold::simd

@@ -1,0 +1,119 @@
+// The results of a tile's columns: from {max, sum} to what elements are shifted by and multiplied with, and into the
+// output.
+#pragma once
+#include "kernels/cpu/column_tiles.h"
+#include "kernels/cpu/normalize.h"
+
+namespace ndfold::simd {
+
+/// The numbers of a Normalizer, for each column of a tile.
+template <class A>
+struct TileNormalizer {
+  using V = LanesOf<A>;
+  V shift[kTileGroups], rest[kTileGroups], factor[kTileGroups];
+
+  TileNormalizer() = default;
+  TileNormalizer(MapKind map, const MaxAndSum<V>* states, int groups, double alpha) {
+    for (int g = 0; g < groups; ++g) {
+      const auto nan = splat<V>(std::numeric_limits<A>::quiet_NaN());
+      const V sum = select(equal(states[g].max, splat<V>(kInfinity<V>)), nan, states[g].sum);
+      const V times = splat<V>(static_cast<A>(alpha));
+      shift[g] = states[g].max;
+      rest[g] = map == MapKind::softmax ? splat<V>(0) : logarithm(sum);
+      factor[g] = map == MapKind::softmax ? times / sum : times;
+    }
+  }
+
+ private:
+  static V logarithm(V lanes) {
+    A all[kLanes<V>];
+    store(all, lanes);
+    for (A& one : all) one = std::log(one);
+    return load<V>(all);
+  }
+};
+
+/// Where results of a tile go, and how.
+template <class A>
+class TileOutput {
+  using V = LanesOf<A>;
+  static constexpr Index kWidth = kLanes<V>;
+
+ public:
+  TileOutput() = default;
+  TileOutput(const Arguments& step, const Tile& tile)
+      : to_(tile.out),
+        type_(step.output),
+        stride_(inner(step.kept).out),
+        columns_(tile.columns),
+        direct_(type_ == kTypeOf<A> && stride_ == 1 && columns_ >= kWidth),
+        past_caches_(direct_ && step.past_caches) {}
+
+  bool is_direct() const { return direct_; }
+  A* row(const RowOffsets& rows, int r) const { return reinterpret_cast<A*>(to_ + rows.out[r]); }
+  Index column(int group) const { return ColumnPlace<V>::first(group, columns_); }
+
+  /// Whether results had better pass the caches by, and can: they fill lines.
+  bool streams(const RowOffsets& rows) const {
+    return past_caches_ && columns_ % kWidth == 0 && begins_line(to_) && rows.out_bits % kLineBytes == 0;
+  }
+
+  /// Calls work(put), where put(row, values) writes the groups of a row that is direct.
+  template <int kGroups, class Work>
+  void with_put(const RowOffsets& rows, const Work& work) const {
+    const Index last = column(kGroups - 1);
+    std::byte* const base = to_;
+    const Index* const out = rows.out;
+    const auto to = [=](int r, int g) {
+      return reinterpret_cast<A*>(base + out[r]) + (g + 1 < kGroups ? g * kWidth : last);
+    };
+    if (streams(rows))
+      work([=](int r, int g, V value) { stream(to(r, g), value); });
+    else
+      work([=, late = past_caches_ ? rows.count - kFetchedRows : 0](int r, int g, V value) {
+        if (g == 0 && r < late) fetch_for_writing(to(r + kFetchedRows, 0), kGroups);
+        store(to(r, g), value);
+      });
+  }
+
+  /// A row's groups one right after the other: stores between them would part what goes to memory together.
+  template <int kGroups, class Put, class Result>
+  static void put_row(const Put& put, int r, const Result& result) {
+    std::array<V, kGroups> values;
+    for (int g = 0; g < kGroups; ++g) values[static_cast<std::size_t>(g)] = result(r, g);
+    for (int g = 0; g < kGroups; ++g) put(r, g, values[static_cast<std::size_t>(g)]);
+  }
+
+  /// Writes result(row, group) for all rows.
+  template <int kGroups, class Result>
+  void write(const RowOffsets& rows, const Result& result) const {
+    if (!direct_) return convert<kGroups>(rows, result);
+    with_put<kGroups>(rows, [&](const auto& put) {
+      for (int r = 0; r < rows.count; ++r) put_row<kGroups>(put, r, result);
+    });
+  }
+
+ private:
+  template <int kGroups, class Result>
+  void convert(const RowOffsets& rows, const Result& result) const {
+    alignas(64) A mapped[kGroups * kWidth];
+    for (int r = 0; r < rows.count; ++r) {
+      for (int g = 0; g < kGroups; ++g) store(mapped + column(g), result(r, g));
+      store_run(type_, to_ + rows.out[r], stride_, columns_, mapped);
+    }
+  }
+
+  // Rows that share lines with other tiles go through the caches, which read a line before they write to it.
+  static constexpr int kFetchedRows = 16;
+  [[gnu::always_inline]] static void fetch_for_writing(const A* row, int groups) {
+    for (int g = 0; g < groups; ++g) __builtin_prefetch(row + g * kWidth, 1);
+    __builtin_prefetch(row + groups * kWidth - 1, 1);
+  }
+
+  std::byte* to_ = nullptr;
+  DType type_ = kTypeOf<A>;
+  Index stride_ = 1, columns_ = 0;
+  bool direct_ = false, past_caches_ = false;
+};
+
+}  // namespace ndfold::simd

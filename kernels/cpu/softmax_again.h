@@ -1,0 +1,60 @@
+// Softmax of tiles of columns too long to wait anywhere: fold a tile, then read it again and map it.
+#pragma once
+#include "kernels/cpu/column_powers.h"
+#include "kernels/cpu/column_results.h"
+
+namespace ndfold::simd {
+
+/// Results of rows that were read, while the rows ahead are fetched.
+template <MapKind kMap, int kGroups, class A>
+[[gnu::flatten, gnu::noinline]] void map_rows(const A* slot, const RowOffsets& rows, const RowsAhead& rows_ahead,
+                                              const TileNormalizer<A>& normalizer, const TileOutput<A>& output) {
+  using V = LanesOf<A>;
+  const TileNormalizer<A> by = normalizer;  // copies: what the rows' stores cannot reach stays in registers
+  const RowsAhead ahead = rows_ahead;
+  output.template write<kGroups>(rows, [=](int r, int g) {
+    if (g == 0) ahead.fetch(r, kGroups);
+    const V x = load<V>(slot + (r * kGroups + g) * kLanes<V>);
+    return normalized<kMap>(x, splat<V>(1), by.shift[g], by.rest[g], by.factor[g]);
+  });
+}
+
+/// Maps reduced elements [begin, end) of a tile; `following` is read next.
+template <MapKind kMap, int kGroups, class A>
+void map_tile(const Arguments& step, const Tile& tile, Index begin, Index end, const std::byte* following,
+              const TileNormalizer<A>& by) {
+  using V = LanesOf<A>;
+  alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
+  const TileOutput<A> output(step, tile);
+  RowOffsets turns[2];
+  RowsOfTile walk(step, begin, end);
+  walk.next(turns[0]);
+  const RowOffsets first = turns[0];
+  for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
+    const bool more = walk.next(turns[turn ^ 1]);
+    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, kLanes<V>);
+    read_rows<kGroups, A>(step, tile, turns[turn], slot);
+    map_rows<kMap, kGroups, A>(slot, turns[turn], ahead, by, output);
+  }
+}
+
+template <MapKind kMap, class A>
+void softmax_again(const Arguments& step, Index first, Index last) {
+  using V = LanesOf<A>;
+  const Index rows = elements(step.reduced);
+  TileWalk<A> tiles(step, first, last);
+  Tile tile, next;
+  for (bool any = tiles.next(tile); any; tile = next) {
+    any = tiles.next(next);
+    with_groups(ColumnPlace<V>::groups(tile.columns), [&](auto count) {
+      constexpr int kGroups = count();
+      TileStates<A, kGroups> states;
+      const TileNormalizer<A> by(kMap, fold_tile<kGroups, A>(step, tile, 0, rows, tile.in, states), kGroups,
+                                 step.alpha);
+      map_tile<kMap, kGroups, A>(step, tile, 0, rows, any ? next.in : tile.in, by);
+    });
+  }
+  finish_streams();
+}
+
+}  // namespace ndfold::simd

@@ -1,0 +1,136 @@
+// Softmax of tiles of columns with one exponential an element: powers wait in a slab on the stack, and while one tile's
+// are made the results of the tile before leave the same places.
+#pragma once
+#include "kernels/cpu/column_powers.h"
+#include "kernels/cpu/column_results.h"
+
+namespace ndfold::simd {
+
+/// Rows that a slab holds: at 256 bytes a row it is 1 MiB, what the second cache of a core holds.
+inline constexpr Index kSlabRows = 4096;
+
+template <MapKind kMap, class A>
+class SlabSoftmax {
+  using V = LanesOf<A>;
+  static constexpr Index kWidth = kLanes<V>;
+  static constexpr Index kSlot = kTileRows * kTileColumns<A>;
+  static constexpr bool kKeeps = kMap == MapKind::softmax;
+
+ public:
+  explicit SlabSoftmax(const Arguments& step) : step_(step), rows_(elements(step.reduced)) { walk().next(first_); }
+
+  /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
+  void turn(const Tile& tile, const std::byte* following) {
+    const int groups = groups_of(tile);
+    if (groups != groups_) finish();
+    with_groups(groups, [&](auto count) { turn<count()>(tile, following); });
+    groups_ = groups;
+  }
+
+  /// The results of the tile that waits, if one does.
+  void finish() {
+    RowOffsets offsets;
+    RowsOfTile rows = walk();
+    for (Index at = 0; groups_ > 0 && rows.next(offsets); ++at)
+      with_groups(groups_, [&](auto count) { write<count()>(at, offsets); });
+    groups_ = 0;
+  }
+
+ private:
+  RowsOfTile walk() const { return RowsOfTile(step_, 0, rows_); }
+  static int groups_of(const Tile& tile) { return static_cast<int>(ColumnPlace<V>::groups(tile.columns)); }
+
+  A* slot(Index leaf) { return slots_ + leaf * kSlot; }
+  V* maxima(Index leaf) { return maxima_ + leaf * kTileGroups; }
+
+  template <int kGroups>
+  void turn(const Tile& tile, const std::byte* following) {
+    const bool waits = groups_ > 0, overlaps = waits && output_.is_direct();
+    TileStates<A, kGroups> states;
+    RowOffsets turns[2] = {first_, {}};
+    RowsOfTile rest = walk();
+    rest.next(turns[1]);
+    if (overlaps) write<kGroups>(0, first_);
+    for (Index leaf = 0; turns[leaf % 2].count > 0; ++leaf) {
+      const RowOffsets& here = turns[leaf % 2];
+      RowOffsets& next = turns[(leaf + 1) % 2];
+      const bool more = rest.next(next);
+      if (waits && !overlaps) write<kGroups>(leaf, here);
+      auto highest = read_rows<kGroups, A>(step_, tile, here, slot(leaf));
+      for (int g = 0; g < kGroups; ++g) {
+        const auto i = static_cast<std::size_t>(g);
+        maxima(leaf)[g] = highest[i] = states.raise(g, highest[i]);
+      }
+      const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, kWidth);
+      const auto powers = [&](const auto& also) {
+        sum_powers<kKeeps, kGroups, A>(slot(leaf), here.count, highest, states, ahead, also);
+      };
+      if (overlaps && more)
+        while_writing<kGroups>(leaf + 1, next, powers);
+      else
+        powers(NothingElse());
+    }
+    output_ = TileOutput<A>(step_, tile);
+    by_ = TileNormalizer<A>(kMap, states.result(), kGroups, step_.alpha);
+  }
+
+  /// Calls work(also), where also(row) writes a row that waits.
+  template <int kGroups, class Work>
+  void while_writing(Index leaf, const RowOffsets& offsets, const Work& work) {
+    const auto result = results<kGroups>(leaf);
+    const int count = offsets.count;
+    output_.template with_put<kGroups>(offsets, [&](const auto& put) {
+      work([=](int r) {
+        if (r < count) TileOutput<A>::template put_row<kGroups>(put, r, result);
+      });
+    });
+  }
+
+  template <int kGroups>
+  void write(Index leaf, const RowOffsets& offsets) {
+    output_.template write<kGroups>(offsets, results<kGroups>(leaf));
+  }
+
+  /// Makes results of a leaf that waits, a (row, group) at a time.
+  template <int kGroups>
+  auto results(Index leaf) {
+    std::array<V, kGroups> factor, shift, rest;
+    for (int g = 0; g < kGroups; ++g) {
+      const auto i = static_cast<std::size_t>(g);
+      factor[i] = by_.factor[g], shift[i] = by_.shift[g], rest[i] = by_.rest[g];
+      if constexpr (kKeeps) factor[i] = OnlineSoftmax<V>::shrink(maxima(leaf)[g], shift[i]) * factor[i];
+    }
+    return [from = slot(leaf), factor, shift, rest](int r, int g) {
+      const auto i = static_cast<std::size_t>(g);
+      const V waiting = load<V>(from + (r * kGroups + g) * kWidth);
+      if constexpr (kKeeps)
+        return waiting * factor[i];
+      else
+        return (waiting - shift[i] - rest[i]) * factor[i];
+    };
+  }
+
+  const Arguments& step_;
+  const Index rows_;
+  RowOffsets first_;
+  int groups_ = 0;  ///< of the tile that waits; 0 when none does
+  TileOutput<A> output_;
+  TileNormalizer<A> by_;
+  V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to
+  alignas(64) A slots_[kSlabRows / kTileRows * kSlot];
+};
+
+template <MapKind kMap, class A>
+[[gnu::noinline]] void softmax_in_slab(const Arguments& step, Index first, Index last) {
+  TileWalk<A> tiles(step, first, last);
+  SlabSoftmax<kMap, A> softmax(step);
+  Tile tile, next;
+  for (bool any = tiles.next(tile); any; tile = next) {
+    any = tiles.next(next);
+    softmax.turn(tile, any ? next.in : tile.in);
+  }
+  softmax.finish();
+  finish_streams();
+}
+
+}  // namespace ndfold::simd

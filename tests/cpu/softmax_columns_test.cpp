@@ -1,0 +1,164 @@
+// Softmax of columns: rows in turn, powers that wait or are made again, results that do not depend on who runs a block.
+#include "kernels/cpu/softmax_columns.h"
+
+#include "tests/cpu/walks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ndfold::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUntouched = -77;
+
+TEST(RowsOfTile, VisitsEveryRowOnceInOrder) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed)
+    for (const auto& sizes : kWalkShapes) {
+      const std::vector<Axis> axes = axes_of(sizes, seed);
+      const std::vector<Index> expected = offsets_in(axes);
+      const auto count = static_cast<Index>(expected.size());
+      simd::Arguments step;
+      step.reduced = list(axes);
+      step.input = DType::f16;
+      step.output = DType::f64;
+      for (const Index begin : {Index{0}, count / 3}) {
+        simd::RowsOfTile walk(step, begin, count);
+        simd::RowOffsets rows;
+        Index at = begin;
+        for (; walk.next(rows); at += rows.count)
+          for (int r = 0; r < rows.count; ++r) {
+            ASSERT_EQ(rows.in[r], 2 * expected[static_cast<std::size_t>(at + r)]);
+            ASSERT_EQ(rows.out_bits & rows.out[r], rows.out[r]);
+          }
+        ASSERT_EQ(at, count);
+      }
+    }
+}
+
+// [lines, rows, columns], softmax over rows; the array begins `shift` elements after a line of memory.
+struct Problem {
+  Index lines, rows, columns, panel, shift;
+  std::vector<Axis> kept, reduced;
+
+  Problem(Index n, Index r, Index c, Index width, Index from)
+      : lines(n), rows(r), columns(c), panel(width), shift(from) {
+    kept = {{.size = n, .in = r * c, .out = r * c}, {.size = c, .in = 1, .out = 1}};
+    reduced = {{.size = r, .in = c, .out = c}};
+  }
+  Index elements() const { return lines * rows * columns; }
+  Index blocks() const { return lines * ((columns + panel - 1) / panel); }
+};
+
+class Floats {
+ public:
+  Floats(const Problem& problem, float value)
+      : all_(static_cast<std::size_t>(problem.elements() + problem.shift + kMargin), value), shift_(problem.shift) {}
+  float* data() {
+    const auto misaligned = reinterpret_cast<std::uintptr_t>(all_.data()) % 64 / sizeof(float);
+    return all_.data() + (misaligned == 0 ? 0 : 16 - misaligned) + shift_;
+  }
+  float last() { return data()[all_.size() - kMargin - static_cast<std::size_t>(shift_)]; }
+
+ private:
+  static constexpr std::size_t kMargin = 32;
+  std::vector<float> all_;
+  Index shift_;
+};
+
+// Columns with maxima that rise, fall, come late, are no numbers, or are not there.
+float value_at(Index row, Index column, Index rows) {
+  const float noise = static_cast<float>(hash(static_cast<std::uint64_t>(row * 1000 + column)) % 2000) / 200 - 5;
+  switch (column % 8) {
+    case 1: return noise + static_cast<float>(row);
+    case 2: return noise - static_cast<float>(row);
+    case 3: return row < rows - 1 ? -kInfinity : noise - 1000;
+    case 4: return row == rows / 2 ? std::nanf("") : noise;
+    case 5: return row == rows / 2 ? kInfinity : noise;
+    case 6: return -kInfinity;
+    default: return noise;
+  }
+}
+
+simd::Arguments step_of(const Problem& problem, SinkKind kind, Residency residency, float* in, float* out) {
+  simd::Arguments step;
+  step.in = reinterpret_cast<const std::byte*>(in);
+  step.out = reinterpret_cast<std::byte*>(out);
+  step.kept = list(problem.kept);
+  step.reduced = list(problem.reduced);
+  step.sink = kind;
+  step.residency = residency;
+  step.part = step.count = problem.rows;
+  step.panel = problem.panel;
+  step.past_caches = true;
+  return step;
+}
+
+void expect_right(const Problem& problem, bool logarithm, const float* in, const float* out) {
+  constexpr long double kUnit = 0x1p-24L, kRoundings = 60;
+  for (Index line = 0; line < problem.lines; ++line)
+    for (Index c = 0; c < problem.columns; ++c) {
+      const Index base = line * problem.rows * problem.columns + c;
+      long double max = -kInfinity, sum = 0;
+      bool nan = false;
+      for (Index r = 0; r < problem.rows; ++r) {
+        const float x = in[base + r * problem.columns];
+        nan = nan || x != x || x == kInfinity;
+        max = std::max(max, static_cast<long double>(x));
+      }
+      for (Index r = 0; r < problem.rows; ++r) sum += std::exp(in[base + r * problem.columns] - max);
+      for (Index r = 0; r < problem.rows; ++r) {
+        const float got = out[base + r * problem.columns];
+        const long double y = in[base + r * problem.columns] - max;
+        if (nan || max == -kInfinity) {
+          ASSERT_TRUE(std::isnan(got)) << "row " << r << " column " << c;
+          continue;
+        }
+        const long double want = logarithm ? y - std::log(sum) : std::exp(y) / sum;
+        if (std::isinf(want)) {
+          ASSERT_EQ(got, want);
+          continue;
+        }
+        const long double room = logarithm ? kUnit * (kRoundings + 4 * std::fabs(want))
+                                           : kUnit * (kRoundings + std::fabs(y)) * want + 0x1p-126L;
+        ASSERT_LE(std::fabs(got - want), y == -kInfinity ? 0 : room) << "row " << r << " column " << c;
+      }
+    }
+}
+
+void check(const Problem& problem, SinkKind kind, Residency residency) {
+  Floats in(problem, 0), out(problem, kUntouched), again(problem, kUntouched);
+  for (Index i = 0; i < problem.elements(); ++i)
+    in.data()[i] = value_at(i / problem.columns % problem.rows, i % problem.columns, problem.rows);
+  simd::softmax_columns<float>(step_of(problem, kind, residency, in.data(), out.data()), 0, problem.blocks());
+  expect_right(problem, kind == SinkKind::log_softmax, in.data(), out.data());
+  EXPECT_EQ(out.last(), kUntouched);
+
+  for (Index block = problem.blocks(); block-- > 0;)
+    simd::softmax_columns<float>(step_of(problem, kind, residency, in.data(), again.data()), block, block + 1);
+  const auto bytes = static_cast<std::size_t>(problem.elements()) * sizeof(float);
+  EXPECT_EQ(std::memcmp(out.data(), again.data(), bytes), 0) << "results depend on who runs a block";
+
+  simd::softmax_columns<float>(step_of(problem, kind, residency, in.data(), in.data()), 0, problem.blocks());
+  EXPECT_EQ(std::memcmp(out.data(), in.data(), bytes), 0) << "in place";
+}
+
+TEST(SoftmaxColumns, IsRightWhereverPowersWait) {
+  for (const Index rows : {1, 2, 31, 33, 64, 65, 128, 300, 1030})
+    for (const Index columns : {1, 5, 15, 16, 17, 40, 64, 70, 128})
+      for (const Residency residency : {Residency::scratch, Residency::none})
+        for (const SinkKind kind : {SinkKind::softmax, SinkKind::log_softmax}) {
+          SCOPED_TRACE(::testing::Message() << rows << " rows, " << columns << " columns, " << name(residency));
+          check(Problem(2, rows, columns, 64, columns % 3), kind, residency);
+          if (::testing::Test::HasFailure()) return;
+        }
+}
+
+TEST(SoftmaxColumns, LongerThanTheSlabIsReadAgain) {
+  check(Problem(1, simd::kSlabRows, 20, 64, 0), SinkKind::softmax, Residency::scratch);
+  check(Problem(1, simd::kSlabRows + 1, 20, 64, 0), SinkKind::softmax, Residency::scratch);
+}
+
+}  // namespace
+}  // namespace ndfold::test
