@@ -110,7 +110,7 @@ class Buffers:
 
     def room(self, size):
         """`size` bytes at a 64-byte boundary, at a random distance from a 4 KiB one."""
-        memory = mmap.mmap(-1, size + 2 * HUGE_PAGE)
+        memory = mmap.mmap(-1, size + 2 * HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared: never huge
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         array = np.frombuffer(memory, np.uint8)
