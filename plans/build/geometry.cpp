@@ -39,9 +39,8 @@ bool fits_registers(const Step& step) {
 }
 
 bool fits_output(const Step& step) {
-  const auto& lanes = step.kernel.body == Body::rows ? step.reduced : step.kept;
-  return step.kernel.sink == SinkKind::softmax && step.kernel.output == step.kernel.accumulate && !lanes.empty() &&
-         lanes.back().out == 1;
+  return step.kernel.body == Body::rows && step.kernel.sink == SinkKind::softmax &&
+         step.kernel.output == step.kernel.accumulate && !step.reduced.empty() && step.reduced.back().out == 1;
 }
 
 bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {

@@ -1,5 +1,5 @@
-// The CPU's rows. A panel is what a core folds side by side: wide enough for its rows to be streams. A softmax's slab
-// (reduced × panel) waits in the output, and with it in the caches, as long as those hold a few MiB a core.
+// The CPU's rows. A panel is what a core folds side by side: wide enough for its rows to be streams. The panel of a
+// softmax is one tile, whose slab (reduced × panel) waits in the core's second cache as long as that holds it.
 #pragma once
 #include "plans/tuning/tuning.h"
 
