@@ -22,13 +22,78 @@ struct ColumnPlace {
 };
 
 /// The lanes of a group; those beyond a narrow panel are 0.
-template <class V>
-V load_columns(const ScalarOf<V>* row, Index group, Index columns) {
+template <class V, class T>
+V load_columns(const T* row, Index group, Index columns) {
   if (columns >= kLanes<V>) return load<V>(row + ColumnPlace<V>::first(group, columns));
   if constexpr (IsLanes<V>)
     return load_first(row, static_cast<int>(columns));
   else
-    return *row;
+    return static_cast<V>(*row);
+}
+
+/// Rows that are folded before they meet a state, while as many that follow are asked for. More streams at once get
+/// into each other's way in L1; short rows need more, to be far enough ahead.
+inline constexpr int kRowsAtOnce = 4, kShortRowsAtOnce = 8;
+inline constexpr Index kShortRowBytes = 1024;
+
+/// Calls work(g) for each group, two at a time, after asking for both in kCount rows that come later: memory likes two
+/// lines side by side better than one. A second look asks for the next leaf.
+template <int kCount, bool kSecondLook, class Rows, class Work>
+void each_together(const Rows& rows, int r, Index groups, Index width, const Work& work) {
+  constexpr Index kTogether = 2;
+  for (Index g = 0; g < groups; g += kTogether) {
+    if constexpr (requires { rows.coming(r); })
+      for (int k = 0; k < kCount; ++k) {
+        const auto* later = (kSecondLook ? rows.of_next_leaf(r + k) : rows.coming(r + k)) + g * width;
+        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(later + t * width);
+      }
+    for (Index t = 0; t < kTogether && g + t < groups; ++t) work(g + t);
+  }
+}
+
+/// Calls work(r, integral constant of how many) for all of `count` rows, the first of which begin.
+template <int kCount, class Work>
+void each_rows(int count, Work&& work) {
+  using Many = std::make_integer_sequence<int, kCount>;
+  using One = std::make_integer_sequence<int, 1>;
+  int r = 0;
+  if (count < kCount)
+    work(std::true_type(), r++, One());
+  else
+    work(std::true_type(), r, Many()), r += kCount;
+  for (; r + kCount <= count; r += kCount) work(std::false_type(), r, Many());
+  for (; r < count; ++r) work(std::false_type(), r, One());
+}
+
+/// Rows of integers, side by side: a loop that the compiler makes lanes of.
+template <bool kFirst, class Fold, class State, class... Row>
+void fold_numbers(const Fold& fold, Index columns, State* __restrict states, const Row* __restrict... row) {
+  for (Index c = 0; c < columns; ++c) {
+    State state = kFirst ? fold.identity() : states[c];
+    ((state = fold.combine(state, fold.map(row[c], 0))), ...);
+    states[c] = state;
+  }
+}
+
+/// Some rows from r on of whole groups, pairwise, into `states`; to them when kFirst, as they hold nothing yet.
+template <bool kFirst, class FoldOf, class Rows, class State, int... K>
+void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups, State* __restrict states,
+                    std::integer_sequence<int, K...>) {
+  using V = typename std::decay_t<decltype(fold_of(0))>::Value;
+  constexpr int kCount = sizeof...(K);
+  if constexpr (IsLanes<V>) {
+    const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
+    const auto fold_group = [&](Index g) {
+      const auto fold = fold_of(g);
+      State some[kCount] = {fold.map(load<V>(row[K] + g * kLanes<V>), 0)...};
+      for (int half = kCount / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
+      states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
+    };
+    each_together<kCount, kLooksAgain<std::decay_t<decltype(fold_of(0))>>>(rows, r, groups, kLanes<V>, fold_group);
+  } else {
+    fold_numbers<kFirst>(fold_of(0), groups, states, rows.row(r + K)...);
+  }
 }
 
 /// states[g] = fold of the rows in column group g. `fold_of(g)` may differ from group to group (a pivot).
@@ -36,28 +101,19 @@ template <class FoldOf, class Rows, class State>
 [[gnu::flatten, gnu::noinline]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count,
                                                        Index columns, State* __restrict states) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
-  constexpr Index kWidth = kLanes<V>;
-  constexpr int kRowsAtOnce = 4;
-  const Index whole = columns / kWidth, groups = ColumnPlace<V>::groups(columns);
-  for (Index g = 0; g < groups; ++g) states[g] = fold_of(g).identity();
-  int r = 0;
-  for (; r + kRowsAtOnce <= count; r += kRowsAtOnce) {
-    const auto *a = rows.row(r), *b = rows.row(r + 1), *c = rows.row(r + 2), *d = rows.row(r + 3);
-    for (Index g = 0; g < whole; ++g) {
-      const auto fold = fold_of(g);
-      State state = states[g];
-      state = fold.combine(state, fold.map(load<V>(a + g * kWidth), 0));
-      state = fold.combine(state, fold.map(load<V>(b + g * kWidth), 0));
-      state = fold.combine(state, fold.map(load<V>(c + g * kWidth), 0));
-      states[g] = fold.combine(state, fold.map(load<V>(d + g * kWidth), 0));
-    }
-  }
-  for (; r < count; ++r)
-    for (Index g = 0; g < whole; ++g)
-      states[g] = fold_of(g).combine(states[g], fold_of(g).map(load<V>(rows.row(r) + g * kWidth), 0));
-  for (Index g = whole; g < groups; ++g)
-    for (r = 0; r < count; ++r)
+  const Index whole = columns / kLanes<V>, groups = ColumnPlace<V>::groups(columns);
+  const auto fold_some = [&](auto first, int r, auto which) {
+    fold_some_rows<first>(fold_of, rows, r, whole, states, which);
+  };
+  if (columns * static_cast<Index>(sizeof(ScalarOf<V>)) <= kShortRowBytes)
+    each_rows<kShortRowsAtOnce>(count, fold_some);
+  else
+    each_rows<kRowsAtOnce>(count, fold_some);
+  for (Index g = whole; g < groups; ++g) {
+    states[g] = fold_of(g).identity();
+    for (int r = 0; r < count; ++r)
       states[g] = fold_of(g).combine(states[g], fold_of(g).map(load_columns<V>(rows.row(r), g, columns), 0));
+  }
 }
 
 /// Scratch of a leaf with a pivot: three values a group.
@@ -72,13 +128,51 @@ struct RowsFrom {
   const Rows& rows;
   Index first;
   auto row(int r) const { return rows.row(r) + first; }
+  auto coming(int r) const requires requires { rows.coming(r); }
+  { return rows.coming(r) + first; }
+  auto of_next_leaf(int r) const requires requires { rows.of_next_leaf(r); }
+  { return rows.of_next_leaf(r) + first; }
 };
+
+/// Some rows from r on into the quick extrema of whole groups; `lost` is on where a NaN was met.
+template <bool kFirst, class LaneFold, class Rows, int... K>
+void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::Value* __restrict states,
+                     typename Quick<LaneFold>::Unordered& lost, std::integer_sequence<int, K...>) {
+  using Quick = Quick<LaneFold>;
+  using V = typename LaneFold::Value;
+  constexpr int kCount = sizeof...(K);
+  const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
+  each_together<kCount, false>(rows, r, groups, kLanes<V>, [&](Index g) {
+    V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
+    for (int k = 0; k < kCount; k += 2) lost = either(lost, unordered(some[k], some[kCount == 1 ? k : k + 1]));
+    for (V& one : some) one = Quick::map(one);
+    for (int half = kCount / 2; half > 0; half /= 2)
+      for (int k = 0; k < half; ++k) some[k] = Quick::nearest(some[k], some[k + half]);
+    states[g] = kFirst ? some[0] : Quick::nearest(states[g], some[0]);
+  });
+}
+
+/// Quick extrema of whole groups of lanes; whether they are certain.
+template <class LaneFold, class Rows>
+[[gnu::flatten, gnu::noinline]] bool column_extrema(const Rows& rows, int count, Index groups,
+                                                    typename LaneFold::Value* __restrict states) {
+  using V = typename LaneFold::Value;
+  auto lost = Quick<LaneFold>::none();
+  const auto take_some = [&](auto first, int r, auto which) {
+    nearest_of_rows<first, LaneFold>(rows, r, groups, states, lost, which);
+  };
+  if (groups * static_cast<Index>(sizeof(V)) <= kShortRowBytes)
+    each_rows<kShortRowsAtOnce>(count, take_some);
+  else
+    each_rows<kRowsAtOnce>(count, take_some);
+  for (Index g = 0; g < groups; ++g) lost = either(lost, equal(states[g], splat<V>(0)));
+  return !any(lost);
+}
 
 /// max and min quickly, and again exactly where that was not certain: a few columns at a time, which stay in L1.
 template <class LaneFold, class Rows>
 void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Index columns,
                           typename LaneFold::Value* states) {
-  using Quick = typename QuickOf<LaneFold>::type;
   constexpr Index kWidth = kLanes<typename LaneFold::Value>, kGroups = 64;
   const Index whole = columns / kWidth;
   const auto exact = [&](Index group, Index first, Index width) {
@@ -86,15 +180,8 @@ void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Ind
   };
   for (Index group = 0; group < whole; group += kGroups) {
     const Index groups = std::min(kGroups, whole - group);
-    typename Quick::State some[kGroups];
-    fold_columns_once([](Index) { return Quick(); }, RowsFrom<Rows>{rows, group * kWidth}, count, groups * kWidth,
-                      some);
-    bool certain = true;
-    for (Index g = 0; g < groups; ++g) {
-      certain = certain && Quick::is_certain(some[g]);
-      states[group + g] = some[g].best;
-    }
-    if (!certain) exact(group, group * kWidth, groups * kWidth);
+    if (!column_extrema<LaneFold>(RowsFrom<Rows>{rows, group * kWidth}, count, groups, states + group))
+      exact(group, group * kWidth, groups * kWidth);
   }
   if (whole * kWidth < columns) exact(whole, std::max<Index>(columns - kWidth, 0), std::min(kWidth, columns));
 }

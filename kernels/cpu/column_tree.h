@@ -5,6 +5,14 @@
 
 namespace ndfold::simd {
 
+/// Arrays of states that a tree of so many leaves holds, eight of each level's to one of the next.
+inline int tree_levels(Index leaves) {
+  constexpr Index kRadix = 8;
+  int levels = 2;
+  for (; leaves > kRadix; leaves = (leaves + kRadix - 1) / kRadix) ++levels;
+  return levels;
+}
+
 /// `State` holds lanes; an array covers all columns of a panel. Height 8 a level, log8 of the leaves.
 template <class F>
 class ColumnTree {
@@ -12,11 +20,7 @@ class ColumnTree {
   using State = typename F::State;
   static constexpr int kRadix = 8;
 
-  static int levels_for(Index leaves) {
-    int levels = 1;
-    for (; leaves > kRadix; leaves = (leaves + kRadix - 1) / kRadix) ++levels;
-    return levels + 1;
-  }
+  static int levels_for(Index leaves) { return tree_levels(leaves); }
 
   /// `memory` holds levels_for(leaves) arrays of `groups` states.
   ColumnTree(const F& fold, State* memory, Index groups) : fold_(fold), memory_(memory), groups_(groups) {}

@@ -32,15 +32,15 @@ struct ColumnBlock {
   }
 };
 
-/// The rows of a leaf: up to kLeafRows of them, as A, side by side for `columns` columns from `first` on.
-template <class A, Loading kLoading>
+/// The rows of a leaf: up to kLeafRows of them, as T, side by side for `columns` columns from `first` on.
+template <class T, Loading kLoading>
 class ColumnRows {
  public:
   /// Columns that fit when rows have to be staged.
-  static constexpr Index kStagedColumns = 8192 / (kLeafRows / 4) / static_cast<Index>(sizeof(A) < 4 ? 4 : sizeof(A));
+  static constexpr Index kStagedColumns = 8192 / (kLeafRows / 4) / static_cast<Index>(sizeof(T) < 4 ? 4 : sizeof(T));
 
   static bool is_direct(const Arguments& step) {
-    return inner(step.kept).in == 1 && step.input == kTypeOf<A> && kLoading == Loading::values;
+    return inner(step.kept).in == 1 && (kNeverStaged<T> || lies_as<T, kLoading>(step.input));
   }
 
   ColumnRows(const Arguments& step, const ColumnBlock& block, Index first, Index columns)
@@ -50,42 +50,62 @@ class ColumnRows {
         columns_(columns),
         left_(block.end - block.begin),
         reduced_(step.reduced, block.begin),
-        direct_(is_direct(step)) {}
+        direct_(is_direct(step)),
+        ahead_(direct_ ? static_cast<int>(std::clamp(kAheadBytes / (columns * static_cast<Index>(sizeof(T))),
+                                                     kLeastAhead, kMostAhead))
+                       : 0) {}
 
   /// Moves on to the next leaf; its number of rows, 0 at the end.
   int next() {
     const int rows = static_cast<int>(std::min(left_, kLeafRows));
-    for (int r = 0; r < rows; ++r, reduced_.next()) {
-      const std::byte* at = advance(from_, type_, reduced_.in());
-      index_[r] = reduced_.out();
-      row_[r] = direct_ ? reinterpret_cast<const A*>(at) : staged(at, r);
+    for (int r = 0; r < rows;) {
+      const auto stretch = reduced_.next(rows - r);
+      const std::byte* at = advance(from_, type_, stretch.in);
+      const Index pitch = reduced_.run().in * static_cast<Index>(size_bytes(type_)), weight = reduced_.run().out;
+      const int count = static_cast<int>(stretch.count);
+      for (int i = 0; i < count; ++i) index_[r + i] = stretch.out + i * weight;
+      if (direct_)
+        for (int i = 0; i < count + kMostAhead; ++i) row_[r + i] = reinterpret_cast<const T*>(at + i * pitch);
+      else
+        for (int i = 0; i < count; ++i) row_[r + i] = staged(at + i * pitch, r + i);
+      r += count;
     }
     left_ -= rows;
     return rows;
   }
 
-  const A* row(int r) const { return row_[r]; }
+  const T* row(int r) const { return row_[r]; }
+  /// The row that will be read kAheadBytes after row r, as far as one can tell: for prefetches only.
+  const T* coming(int r) const { return row_[r + ahead_]; }
+  const T* of_next_leaf(int r) const { return row_[direct_ ? r + kLeafRows : r]; }
   Index index(int r) const { return index_[r]; }  // argmax, argmin: row-major index; softmax: output offset
   Index lowest_index(int count) const { return *std::min_element(index_, index_ + count); }
 
  private:
-  const A* staged(const std::byte* at, int r) {
-    A* to = buffer_ + r * kStagedColumns;
-    if constexpr (kLoading == Loading::truth)
-      load_truth(type_, at, stride_, columns_, to);
-    else
-      load_run(type_, at, stride_, columns_, to);
-    return to;
+  static constexpr Index kLeastAhead = 4, kMostAhead = kLeafRows;
+
+  const T* staged(const std::byte* at, int r) {
+    if constexpr (kNeverStaged<T>) {
+      return nullptr;
+    } else {
+      T* to = buffer_ + r * kStagedColumns;
+      if constexpr (kLoading == Loading::truth)
+        load_truth(type_, at, stride_, columns_, to);
+      else
+        load_run(type_, at, stride_, columns_, to);
+      return to;
+    }
   }
 
   DType type_;
   const std::byte* from_;
   Index stride_, columns_, left_;
-  Odometer reduced_;
+  Stretches reduced_;
   bool direct_;
-  const A* row_[kLeafRows];
+  int ahead_;
+  const T* row_[kLeafRows + kMostAhead];
   Index index_[kLeafRows];
-  alignas(64) A buffer_[kLeafRows * kStagedColumns];
+  alignas(64) T buffer_[kNeverStaged<T> ? 1 : kLeafRows * kStagedColumns];
 };
 
 }  // namespace ndfold::simd

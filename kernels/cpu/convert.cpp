@@ -1,10 +1,6 @@
 #include "kernels/cpu/convert.h"
 
-#include <Eigen/Core>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <utility>
 
 namespace ndfold::simd {
 namespace {
@@ -17,8 +13,8 @@ struct Boolean {
 template <class Work>
 void visit(DType type, Work&& work) {
   switch (type) {
-    case DType::f16: return work(Eigen::half());
-    case DType::bf16: return work(Eigen::bfloat16());
+    case DType::f16: return work(Half());
+    case DType::bf16: return work(BrainHalf());
     case DType::f32: return work(float());
     case DType::f64: return work(double());
     case DType::i8: return work(std::int8_t());
@@ -33,9 +29,6 @@ void visit(DType type, Work&& work) {
     case DType::best: return;
   }
 }
-
-template <class T>
-inline constexpr bool kIs16BitFloat = std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>;
 
 // A float that, rounded to 16 bits, gives what the double would: its last bit remembers that something was cut off.
 float rounded_to_odd(double value) {
@@ -93,6 +86,22 @@ bool is_nonzero(T element) {
     return element != T(0);
 }
 
+// Whole groups of lanes of a dense run of 16-bit floats; how many elements that was.
+template <class T>
+Index widen_lanes(const std::byte* from, Index n, float* to) {
+  using V = Lanes<float>;
+  Index i = 0;
+  for (; i + V::kCount <= n; i += V::kCount) store(to + i, load<V>(reinterpret_cast<const T*>(from) + i));
+  return i;
+}
+template <class T>
+Index narrow_lanes(const float* from, Index n, std::byte* to) {
+  using V = Lanes<float>;
+  Index i = 0;
+  for (; i + V::kCount <= n; i += V::kCount) store(reinterpret_cast<T*>(to) + i, load<V>(from + i));
+  return i;
+}
+
 // Two loops, so that the compiler sees the contiguous one.
 template <class Step>
 void each(Index n, Index stride, Step&& step) {
@@ -106,8 +115,12 @@ void each(Index n, Index stride, Step&& step) {
 
 template <class A>
 void load_run(DType type, const std::byte* from, Index stride, Index n, A* to) {
-  visit(type,
-        [&]<class T>(T) { each(n, stride, [&](Index i, Index at) { to[i] = from_element<A>(read<T>(from, at)); }); });
+  visit(type, [&]<class T>(T) {
+    Index done = 0;
+    if constexpr (kIs16BitFloat<T> && std::is_same_v<A, float>)
+      if (stride == 1) done = widen_lanes<T>(from, n, to);
+    each(n - done, stride, [&](Index i, Index at) { to[done + i] = from_element<A>(read<T>(from, done + at)); });
+  });
 }
 
 void load_truth(DType type, const std::byte* from, Index stride, Index n, std::uint8_t* to) {
@@ -116,7 +129,12 @@ void load_truth(DType type, const std::byte* from, Index stride, Index n, std::u
 
 template <class A>
 void store_run(DType type, std::byte* to, Index stride, Index n, const A* from) {
-  visit(type, [&]<class T>(T) { each(n, stride, [&](Index i, Index at) { write(to, at, to_element<T>(from[i])); }); });
+  visit(type, [&]<class T>(T) {
+    Index done = 0;
+    if constexpr (kIs16BitFloat<T> && std::is_same_v<A, float>)
+      if (stride == 1) done = narrow_lanes<T>(from, n, to);
+    each(n - done, stride, [&](Index i, Index at) { write(to, done + at, to_element<T>(from[done + i])); });
+  });
 }
 
 template void load_run(DType, const std::byte*, Index, Index, float*);

@@ -1,14 +1,16 @@
 // Runs of elements in and out of the types that arithmetic is done in: any dtype, any stride.
 #pragma once
-#include "kernels/cpu/arguments.h"
-
-#include <type_traits>
+#include "kernels/cpu/half_lanes.h"
 
 namespace ndfold::simd {
 
 /// The element type that `A` is, so that a dense run of it needs no conversion.
 template <class A>
 inline constexpr DType kTypeOf = DType::best;
+template <>
+inline constexpr DType kTypeOf<Half> = DType::f16;
+template <>
+inline constexpr DType kTypeOf<BrainHalf> = DType::bf16;
 template <>
 inline constexpr DType kTypeOf<float> = DType::f32;
 template <>

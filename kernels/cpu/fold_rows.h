@@ -1,5 +1,7 @@
-// Body rows: lanes along the reduced axes, one output (or one part of it) at a time.
+// Body rows: lanes along the reduced axes. Long rows are folded one after the other; short runs in bundles, in the
+// order in which they lie in memory.
 #pragma once
+#include "kernels/cpu/fold_bundles.h"
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/sink.h"
 #include "kernels/cpu/tree.h"
@@ -8,20 +10,17 @@ namespace ndfold::simd {
 
 /// Elements of a leaf: few where rounding adds up, many where order does not matter.
 template <template <class> class F, class A>
-inline constexpr Index kLeafElements = std::is_integral_v<A> || HasQuick<F<LanesOf<A>>> || requires {
-  typename F<A>::Values;
-}
-? 8 * kChunk : kChunk;
+inline constexpr Index kLeafElements = (std::is_integral_v<A> || HasQuick<F<LanesOf<A>>> || kHasIndex<F, A>)
+                                           ? 8 * kChunk
+                                           : kChunk;
 
-/// The state of reduced elements [begin, end) of the output at `base`.
-template <template <class> class F, class A, Loading kLoading>
-typename F<A>::State fold_row(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
-                              Index begin, Index end) {
+template <template <class> class F, class A, Loading kLoading, class T>
+typename F<A>::State fold_row_as(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
+                                 Index begin, Index end) {
   const auto numbers = make_fold<F<A>>(parameters);
-  if (begin == end) return numbers.identity();
-  RowWalk<A, kLoading> walk(step, base, begin, end, kLeafElements<F, A>);
-  Leaf<A> leaf;
-  if constexpr (requires { typename F<A>::Values; }) {
+  RowWalk<T, kLoading> walk(step, base, begin, end, kLeafElements<F, A>);
+  Leaf<T> leaf;
+  if constexpr (kHasIndex<F, A>) {
     auto best = numbers.identity();
     while (walk.next(leaf)) best = arg_leaf<F>(numbers, leaf, best);
     return best;
@@ -33,20 +32,44 @@ typename F<A>::State fold_row(const Arguments& step, const FoldParameters& param
   }
 }
 
-/// Blocks: output-major, `parts` to an output.
-template <template <class> class F, class A, Loading kLoading = Loading::values>
-void fold_rows(const Arguments& step, Index first, Index last) {
-  const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
+/// The state of reduced elements [begin, end) of the output at `base`.
+template <template <class> class F, class A, Loading kLoading>
+typename F<A>::State fold_row(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
+                              Index begin, Index end) {
+  auto state = make_fold<F<A>>(parameters).identity();
+  if (begin == end) return state;
+  as_they_lie<F<A>, A, kLoading>(step.input, inner(step.reduced).in == 1, [&]<class T>(T) {
+    state = fold_row_as<F, A, kLoading, T>(step, parameters, base, begin, end);
+  });
+  return state;
+}
+
+/// Blocks [first, last), one after the other.
+template <template <class> class F, class A, Loading kLoading, class T>
+void fold_each_row(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
   const auto fold = make_fold<F<A>>(parameters);
   const Index reduced = elements(step.reduced);
   Index part = first % step.parts;
   Odometer kept(step.kept, first / step.parts);
   for (Index block = first; block < last; ++block) {
     const Index begin = part * step.part, end = std::min(begin + step.part, reduced);
-    const auto state = fold_row<F, A, kLoading>(step, parameters, advance(step.in, step.input, kept.in()), begin, end);
+    const std::byte* base = advance(step.in, step.input, kept.in());
+    const auto state =
+        begin == end ? fold.identity() : fold_row_as<F, A, kLoading, T>(step, parameters, base, begin, end);
     sink_state(step, fold, state, kept.out(), block);
     if (++part == step.parts) part = 0, kept.next();
   }
+}
+
+/// Blocks: output-major, `parts` to an output.
+template <template <class> class F, class A, Loading kLoading = Loading::values>
+void fold_rows(const Arguments& step, Index first, Index last) {
+  const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
+  as_they_lie<F<A>, A, kLoading>(step.input, inner(step.reduced).in == 1, [&]<class T>(T) {
+    if constexpr (kLoadsAsLanes<A, T>)
+      if (are_bundled<F, A, kLoading, T>(step)) return fold_bundles<F, A, T>(step, parameters, first, last);
+    fold_each_row<F, A, kLoading, T>(step, parameters, first, last);
+  });
 }
 
 /// The same with states for elements: merges what earlier blocks left, pairwise.

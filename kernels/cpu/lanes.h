@@ -52,6 +52,16 @@ void store(ScalarOf<V>* to, V lanes) {
     *to = lanes;
 }
 
+/// How far ahead of itself a fold asks for elements: a machine's own guesses end with a page, after 4 KiB. [4096,4096]
+/// on a Zen 5: 2.1 ms with 1 KiB, 1.7 with 2, 1.5 with 4 to 8. A second look is over before as much has come: 2.0 ms
+/// with 8 KiB, 1.6 with 16.
+inline constexpr Index kAheadBytes = 8192, kAheadOfSecondLook = 16384;
+
+template <Index kBytes = kAheadBytes, class T>
+void prefetch(const T* x) {
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(x) + kBytes);
+}
+
 template <class T>
 T lane(Lanes<T> lanes, int i) {
   T all[Lanes<T>::kCount];

@@ -24,6 +24,12 @@ inline Mask<float> equal(Lanes<float> a, Lanes<float> b) { return {_mm512_cmp_ps
 inline Mask<double> equal(Lanes<double> a, Lanes<double> b) {
   return {_mm512_cmp_pd_mask(a.value, b.value, _CMP_EQ_OQ)};
 }
+inline Mask<float> unordered(Lanes<float> a, Lanes<float> b) {
+  return {_mm512_cmp_ps_mask(a.value, b.value, _CMP_UNORD_Q)};
+}
+inline Mask<double> unordered(Lanes<double> a, Lanes<double> b) {
+  return {_mm512_cmp_pd_mask(a.value, b.value, _CMP_UNORD_Q)};
+}
 inline Lanes<float> select(Mask<float> mask, Lanes<float> yes, Lanes<float> no) {
   return {_mm512_mask_blend_ps(mask.value, no.value, yes.value)};
 }
@@ -51,6 +57,12 @@ Mask<T> either(Mask<T> a, Mask<T> b) {
 template <class T>
 Mask<T> both(Mask<T> a, Mask<T> b) {
   return {static_cast<decltype(Mask<T>::value)>(a.value & b.value)};
+}
+
+/// Lane i is bit i.
+template <class T>
+std::uint32_t bits_of(Mask<T> mask) {
+  return mask.value;
 }
 
 /// from[0] to from[count - 1], then zeros; nothing beyond is read.
@@ -83,6 +95,11 @@ Mask<T> less(Lanes<T> a, Lanes<T> b) {
 template <class T>
 Mask<T> equal(Lanes<T> a, Lanes<T> b) {
   return {packet::pcmp_eq(a.value, b.value)};
+}
+/// Either is NaN: one comparison for two packets of elements.
+template <class T>
+Mask<T> unordered(Lanes<T> a, Lanes<T> b) {
+  return {packet::pand(packet::pcmp_lt_or_nan(a.value, b.value), packet::pcmp_lt_or_nan(b.value, a.value))};
 }
 template <class T>
 Lanes<T> select(Mask<T> mask, Lanes<T> yes, Lanes<T> no) {
@@ -119,13 +136,40 @@ Mask<T> both(Mask<T> a, Mask<T> b) {
   return {packet::pand(a.value, b.value)};
 }
 
+/// Lane i is bit i.
+#if defined(__AVX2__)
+inline std::uint32_t bits_of(Mask<float> mask) { return static_cast<std::uint32_t>(_mm256_movemask_ps(mask.value)); }
+inline std::uint32_t bits_of(Mask<double> mask) { return static_cast<std::uint32_t>(_mm256_movemask_pd(mask.value)); }
+#elif defined(__SSE2__)
+inline std::uint32_t bits_of(Mask<float> mask) { return static_cast<std::uint32_t>(_mm_movemask_ps(mask.value)); }
+inline std::uint32_t bits_of(Mask<double> mask) { return static_cast<std::uint32_t>(_mm_movemask_pd(mask.value)); }
+#else
+template <class T>
+std::uint32_t bits_of(Mask<T> mask) {
+  T all[Lanes<T>::kCount];
+  store(all, select(mask, splat<Lanes<T>>(T(1)), splat<Lanes<T>>(T(0))));
+  std::uint32_t bits = 0;
+  for (int i = 0; i < Lanes<T>::kCount; ++i) bits |= (all[i] == T(0) ? 0u : 1u) << i;
+  return bits;
+}
+#endif
+
 /// from[0] to from[count - 1], then zeros; nothing beyond is read.
+#if defined(__AVX2__)
+inline Lanes<float> load_first(const float* from, int count) {
+  return {_mm256_maskload_ps(from, _mm256_castps_si256(first_lanes<float>(count).value))};
+}
+inline Lanes<double> load_first(const double* from, int count) {
+  return {_mm256_maskload_pd(from, _mm256_castpd_si256(first_lanes<double>(count).value))};
+}
+#else
 template <class T>
 Lanes<T> load_first(const T* from, int count) {
   T some[Lanes<T>::kCount] = {};
   for (int i = 0; i < count; ++i) some[i] = from[i];
   return load<Lanes<T>>(some);
 }
+#endif
 /// The first `count` lanes; nothing beyond is written.
 template <class T>
 void store_first(T* to, Lanes<T> lanes, int count) {

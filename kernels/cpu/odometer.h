@@ -2,6 +2,8 @@
 #pragma once
 #include "kernels/cpu/arguments.h"
 
+#include <algorithm>
+
 namespace ndfold::simd {
 
 class Odometer {
@@ -9,6 +11,8 @@ class Odometer {
   explicit Odometer(AxisList list, Index linear = 0) : list_(list) {
     for (int i = list.rank; i-- > 0;) {
       const Axis& axis = list.axes[i];
+      at_[i] = 0;
+      if (linear == 0) continue;  // most begin at the first: no divisions for those
       at_[i] = linear % axis.size;
       linear /= axis.size;
       in_ += at_[i] * axis.in;
@@ -50,5 +54,33 @@ inline AxisList outer(AxisList list) { return {list.axes, list.rank > 0 ? list.r
 inline Axis inner(AxisList list) {
   return list.rank > 0 ? list.axes[list.rank - 1] : Axis{.size = 1, .in = 1, .out = 1};
 }
+
+/// Counts through the same tuples, as many as asked for at a time while they lie along the innermost axis.
+class Stretches {
+ public:
+  struct Stretch {
+    Index in, out;  ///< offsets of its first element
+    Index count;
+  };
+
+  explicit Stretches(AxisList list, Index linear = 0)
+      : run_(inner(list)),
+        position_(linear < run_.size ? linear : linear % run_.size),
+        lines_(outer(list), linear < run_.size ? 0 : linear / run_.size) {}
+
+  const Axis& run() const { return run_; }  ///< strides from one element of a stretch to the next
+
+  Stretch next(Index most) {
+    const Stretch stretch{lines_.in() + position_ * run_.in, lines_.out() + position_ * run_.out,
+                          std::min(most, run_.size - position_)};
+    if ((position_ += stretch.count) == run_.size) position_ = 0, lines_.next();
+    return stretch;
+  }
+
+ private:
+  Axis run_;
+  Index position_;
+  Odometer lines_;
+};
 
 }  // namespace ndfold::simd

@@ -1,63 +1,46 @@
-// max and min in three instructions a step of lanes: the machine's own maximum, and whether every element was ordered.
-// It may lose a NaN or the sign of a zero; when the result might have met either, the exact fold looks again.
+// max and min by the machine's own instruction, which may lose a NaN or the sign of a zero: it tells whether it might
+// have, and then the exact fold looks again.
 #pragma once
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/half_lanes.h"
 #include "kernels/folds/extremum.h"
 
 namespace ndfold::simd {
 
-template <class V>
-struct BestAndOrder {
-  V best;
-  Mask<ScalarOf<V>> ordered;  // on in lanes that saw no NaN
-};
-
-template <class T, template <class> class Extremum>
+/// For an exact fold of lanes: Max, Min or Linf.
+template <class LaneFold>
 struct Quick {
-  using V = Lanes<T>;
-  using Value = V;
-  using State = BestAndOrder<V>;
+  using V = typename LaneFold::Value;
+  using Unordered = Mask<ScalarOf<V>>;
 
-  State identity() const {
-    const V zero = splat<V>(0);
-    return {Extremum<V>().identity(), equal(zero, zero)};
-  }
-  State map(V x, Index) const { return {Extremum<V>().map(x, 0), equal(x, x)}; }
-  State combine(State a, State b) const { return {nearest(a.best, b.best), both(a.ordered, b.ordered)}; }
-
-  /// No NaN was met and the best is not a zero, in any lane.
-  static bool is_certain(State s) {
-    const V zero = splat<V>(0);
-    return !any(equal(select(s.ordered, s.best, zero), zero));
-  }
-
- private:
+  static V identity() { return LaneFold().identity(); }
+  static V map(V x) { return LaneFold().map(x, 0); }
   static V nearest(V a, V b) {
-    if constexpr (std::is_same_v<Extremum<V>, Min<V>>)
+    if constexpr (std::is_same_v<LaneFold, Min<V>>)
       return {packet::pmin(a.value, b.value)};
     else
       return {packet::pmax(a.value, b.value)};
   }
+  static bool has_zero(V best) { return any(equal(best, splat<V>(0))); }
+  static Unordered none() { return unordered(splat<V>(0), splat<V>(0)); }
 };
 
-/// The quick fold of an exact one, where there is one.
+/// The same, to fold lanes with.
+template <class LaneFold>
+struct Nearest {
+  using Value = typename LaneFold::Value;
+  using State = Value;
+  State combine(State a, State b) const { return Quick<LaneFold>::nearest(a, b); }
+};
+
 template <class F>
-struct QuickOf {
-  using type = void;
-};
+inline constexpr bool kHasQuick = false;
 template <class T>
-struct QuickOf<Max<Lanes<T>>> {
-  using type = Quick<T, Max>;
-};
+inline constexpr bool kHasQuick<Max<Lanes<T>>> = true;
 template <class T>
-struct QuickOf<Min<Lanes<T>>> {
-  using type = Quick<T, Min>;
-};
+inline constexpr bool kHasQuick<Min<Lanes<T>>> = true;
 template <class T>
-struct QuickOf<Linf<Lanes<T>>> {
-  using type = Quick<T, Linf>;
-};
+inline constexpr bool kHasQuick<Linf<Lanes<T>>> = true;
 template <class F>
-concept HasQuick = !std::is_void_v<typename QuickOf<F>::type>;
+concept HasQuick = kHasQuick<F>;
 
 }  // namespace ndfold::simd

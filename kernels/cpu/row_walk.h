@@ -1,7 +1,7 @@
 // Walks the reduced elements of one output, leaf by leaf. Dense runs are folded where they lie; strided ones and other
 // element types pass through a buffer in L1: no input is ever copied whole.
 #pragma once
-#include "kernels/cpu/convert.h"
+#include "kernels/cpu/element_types.h"
 #include "kernels/cpu/leaf.h"
 #include "kernels/cpu/odometer.h"
 
@@ -9,10 +9,14 @@
 
 namespace ndfold::simd {
 
-/// What a fold's elements are loaded as: themselves, or whether they are 0.
-enum class Loading : std::uint8_t { values, truth };
+/// Types that are only ever read where they lie.
+template <class T>
+inline constexpr bool kNeverStaged = kIs16BitFloat<T>;
+template <class T, bool kFloating>
+inline constexpr bool kNeverStaged<Word<T, kFloating>> = true;
 
-template <class A, Loading kLoading>
+/// Leaves of type T: where they lie, or staged.
+template <class T, Loading kLoading>
 class RowWalk {
   static constexpr int kPrefetchedLines = 8;
 
@@ -24,19 +28,19 @@ class RowWalk {
         type_(step.input),
         run_(inner(step.reduced)),
         left_(end - begin),
-        position_(begin % run_.size),
-        outer_(outer(step.reduced), begin / run_.size),
-        direct_(run_.in == 1 && type_ == kTypeOf<A> && kLoading == Loading::values),
+        position_(begin < run_.size ? begin : begin % run_.size),
+        outer_(outer(step.reduced), begin < run_.size ? 0 : begin / run_.size),
+        direct_(kNeverStaged<T> || (run_.in == 1 && lies_as<T, kLoading>(type_))),
         limit_(direct_ ? limit : kChunk) {}
 
-  bool next(Leaf<A>& leaf) {
+  bool next(Leaf<T>& leaf) {
     leaf.count = 0;
     leaf.elements = 0;
-    while (left_ > 0 && leaf.elements < limit_ && leaf.count < Leaf<A>::kSegments) {
+    while (left_ > 0 && leaf.elements < limit_ && leaf.count < Leaf<T>::kSegments) {
       const Index n = std::min({run_.size - position_, left_, limit_ - leaf.elements});
       const std::byte* from = advance(base_, type_, outer_.in() + position_ * run_.in);
       leaf.segments[leaf.count++] = {
-          .start = direct_ ? reinterpret_cast<const A*>(from) : staged(from, n, leaf.elements),
+          .start = direct_ ? reinterpret_cast<const T*>(from) : staged(from, n, leaf.elements),
           .length = n,
           .index = outer_.out() + position_ * run_.out,
           .weight = run_.out};
@@ -55,8 +59,10 @@ class RowWalk {
     for (int line = 0; line < kPrefetchedLines; ++line) __builtin_prefetch(next + line * 64);
   }
 
-  const A* staged(const std::byte* from, Index n, Index at) {
-    if constexpr (kLoading == Loading::truth)
+  const T* staged(const std::byte* from, Index n, Index at) {
+    if constexpr (kNeverStaged<T>)
+      return nullptr;
+    else if constexpr (kLoading == Loading::truth)
       load_truth(type_, from, run_.in, n, buffer_ + at);
     else
       load_run(type_, from, run_.in, n, buffer_ + at);
@@ -70,7 +76,7 @@ class RowWalk {
   Odometer outer_;
   bool direct_;
   Index limit_;
-  alignas(64) A buffer_[kChunk];
+  alignas(64) T buffer_[kNeverStaged<T> ? 1 : kChunk];
 };
 
 }  // namespace ndfold::simd

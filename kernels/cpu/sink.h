@@ -1,23 +1,48 @@
-// What becomes of a finished state: a result in the output's type, or the state itself for a later step.
+// What becomes of finished states: results in the output's type, or the states themselves for a later step.
 #pragma once
 #include "kernels/cpu/convert.h"
 #include "kernels/folds/fold.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ndfold::simd {
 
-/// `out` is the output's offset in elements; `block` the index of a partial state.
+/// Where the results of consecutive outputs go: `out` is an offset in elements, `block` the index of a partial state.
+struct Places {
+  Index out, out_stride;
+  Index block, block_stride;
+};
+
 template <FinalFold F>
-void sink_state(const Arguments& step, const F& fold, typename F::State state, Index out, Index block) {
+void sink_states(const Arguments& step, const F& fold, const typename F::State* states, Index count, Places to) {
+  using State = typename F::State;
   if (step.sink == SinkKind::store_state) {
-    std::memcpy(step.out + block * static_cast<Index>(sizeof state), &state, sizeof state);
+    std::byte* at = step.out + to.block * static_cast<Index>(sizeof(State));
+    for (Index i = 0; i < count; ++i, at += to.block_stride * static_cast<Index>(sizeof(State)))
+      std::memcpy(at, states + i, sizeof(State));
     return;
   }
-  if (step.repeat != 1) state = repeated(fold, state, step.repeat);
-  auto result = fold.finalize(state, step.count);
-  if constexpr (requires { state.index; }) result += step.index_offset;
-  if constexpr (!requires { result.max; }) store_run(step.output, advance(step.out, step.output, out), 1, 1, &result);
+  using Result = decltype(fold.finalize(*states, step.count));
+  if constexpr (!requires(Result result) { result.max; }) {
+    constexpr Index kAtOnce = 256;
+    Result results[kAtOnce];
+    for (Index first = 0; first < count; first += kAtOnce) {
+      const Index n = std::min(kAtOnce, count - first);
+      for (Index i = 0; i < n; ++i) {
+        const State state = step.repeat == 1 ? states[first + i] : repeated(fold, states[first + i], step.repeat);
+        results[i] = fold.finalize(state, step.count);
+        if constexpr (requires { state.index; }) results[i] += step.index_offset;
+      }
+      std::byte* at = advance(step.out, step.output, to.out + first * to.out_stride);
+      store_run(step.output, at, to.out_stride, n, results);
+    }
+  }
+}
+
+template <FinalFold F>
+void sink_state(const Arguments& step, const F& fold, typename F::State state, Index out, Index block) {
+  sink_states(step, fold, &state, 1, {.out = out, .out_stride = 1, .block = block, .block_stride = 1});
 }
 
 }  // namespace ndfold::simd

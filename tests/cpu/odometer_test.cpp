@@ -92,5 +92,25 @@ TEST(odometer, inner_and_outer_axes) {
   EXPECT_EQ(elements(AxisList{}), 1);
 }
 
+// The same tuples as an odometer's, however many are asked for at a time and wherever it begins.
+TEST(stretches, visit_what_an_odometer_does) {
+  for (const auto& axes : kShapes) {
+    const Index n = elements(list(axes));
+    for (const Index begin : {Index{0}, n / 3, n - 1})
+      for (const Index most : {Index{1}, Index{2}, n}) {
+        Stretches stretches(list(axes), begin);
+        Odometer odometer(list(axes), begin);
+        for (Index at = begin; at < n;) {
+          const auto stretch = stretches.next(std::min(most, n - at));
+          ASSERT_TRUE(stretch.count > 0 && stretch.count <= std::min(most, n - at));
+          for (Index i = 0; i < stretch.count; ++i, ++at, odometer.next()) {
+            ASSERT_EQ(stretch.in + i * stretches.run().in, odometer.in());
+            ASSERT_EQ(stretch.out + i * stretches.run().out, odometer.out());
+          }
+        }
+      }
+  }
+}
+
 }  // namespace
 }  // namespace ndfold::simd

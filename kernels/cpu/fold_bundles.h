@@ -1,0 +1,140 @@
+// Outputs with short runs, many at a time: run by run, each run of all of them before the next of any, so that memory
+// is read in its order.
+#pragma once
+#include "kernels/cpu/arg_columns.h"
+#include "kernels/cpu/bundle.h"
+#include "kernels/cpu/column_tree.h"
+#include "kernels/cpu/element_types.h"
+#include "kernels/cpu/sink.h"
+
+namespace ndfold::simd {
+
+/// argmax, argmin.
+template <template <class> class F, class A>
+inline constexpr bool kHasIndex = requires {
+  typename F<A>::Values;
+};
+
+/// Elements that lanes are loaded from as they lie.
+template <class A, class T>
+inline constexpr bool kLoadsAsLanes = kLanes<LanesOf<A>> > 1 && (std::is_same_v<A, T> || kIs16BitFloat<T>);
+
+inline constexpr Index kMostBundled = 256;
+
+/// Runs that are folded in bundles: side by side where outputs are, and too short for a leaf of their own each.
+template <template <class> class F, class A, Loading kLoading, class T>
+bool are_bundled(const Arguments& step) {
+  if (kHasIndex<F, A> && index_order(step.reduced) != IndexOrder::ascending) return false;
+  return inner(step.reduced).in == 1 && lies_as<T, kLoading>(step.input) && step.parts == 1 &&
+         inner(step.reduced).size <= kChunk && elements(step.kept) >= kLanes<LanesOf<A>> / 2;
+}
+
+/// The states of outputs whose runs begin at bundle.runs; its rows are filled in here.
+template <template <class> class F, class A, class T>
+void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle<T> bundle, typename F<A>::State* all) {
+  using LaneFold = F<LanesOf<A>>;
+  using State = typename LaneFold::State;
+  const auto lanes = make_fold<LaneFold>(parameters);
+  const Index rows = elements(outer(step.reduced)), leaves = (rows + kLeafRows - 1) / kLeafRows;
+  const Index groups = bundle.groups;
+  Index offsets[kLeafRows];
+  bundle.offsets = offsets;
+  Stretches outer_runs(outer(step.reduced));
+  Scratch scratch;
+  State* leaf = scratch.take<State>(groups);
+  ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * tree_levels(leaves)), groups);
+  for (Index r = 0; r < rows; r += bundle.rows) {
+    bundle.rows = static_cast<int>(std::min(kLeafRows, rows - r));
+    for (int i = 0; i < bundle.rows;) {
+      const auto stretch = outer_runs.next(bundle.rows - i);
+      for (Index j = 0; j < stretch.count; ++j) offsets[i++] = stretch.in + j * outer_runs.run().in;
+    }
+    fold_groups(lanes, bundle, leaf);
+    if (leaves > 1) tree.push(leaf);
+  }
+  const State* states = leaves > 1 ? tree.result() : leaf;
+  for (Index g = 0; g < groups; ++g) spread<A>(states[g], all + g * kLanes<LanesOf<A>>);
+}
+
+/// argmax, argmin: the extrema of the runs side by side; where one matters, the lowest index at which it stands.
+template <template <class> class F, class A, class T>
+void arg_bundle(const Arguments& step, Bundle<T> bundle, Index outputs, typename F<A>::State* all) {
+  using V = LanesOf<A>;
+  const F<A> fold;
+  const Axis run = inner(step.reduced);
+  const Index rows = elements(outer(step.reduced));
+  V extrema[kMostBundled / kLanes<V>];
+  A values[kMostBundled];
+  std::fill(all, all + outputs, fold.identity());
+  Odometer outer_runs(outer(step.reduced));
+  for (Index r = 0; r < rows; ++r, outer_runs.next()) {
+    const Index index = outer_runs.out(), offset = outer_runs.in();
+    bundle.offsets = &offset, bundle.rows = 1;
+    fold_groups(typename F<V>::Values(), bundle, extrema);
+    for (Index g = 0; g < bundle.groups; ++g) store(values + g * kLanes<V>, extrema[g]);
+    for (Index i = 0; i < outputs; ++i) {
+      if (r > 0 && fold.combine(all[i], {values[i], index}).index != index) continue;
+      const Index at = find_same<F<A>>(bundle.runs[i] + offset, run.size, values[i]);
+      all[i] = fold.combine(all[i], {values[i], index + at * run.out});
+    }
+  }
+}
+
+/// Which outputs are folded side by side: so many that memory is read in long stretches, but none whose runs lie
+/// farther away than the next run.
+struct BundleShape {
+  Index most;
+  bool one_line;  // of the innermost kept axis
+
+  template <class State, class V>
+  static BundleShape of(const Arguments& step) {
+    const AxisList runs = outer(step.reduced), lines = outer(step.kept);
+    const Index rows = elements(runs);
+    const Index next_run = rows > 1 ? inner(runs).in : std::numeric_limits<Index>::max();
+    if (inner(step.kept).in > next_run) return {kLanes<V>, true};
+    const int levels = tree_levels((rows + kLeafRows - 1) / kLeafRows);
+    const Index fit = columns_that_fit<State, ScalarOf<V>>(levels + 1) / kLanes<V> * kLanes<V>;
+    return {std::min(kMostBundled, fit), lines.rank > 0 && inner(lines).in > next_run};
+  }
+};
+
+template <template <class> class F, class A, class T>
+void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
+  using V = LanesOf<A>;
+  using State = typename F<A>::State;
+  constexpr Index kWidth = kLanes<V>;
+  const auto numbers = make_fold<F<A>>(parameters);
+  const auto shape = BundleShape::of<State, V>(step);
+  Stretches from(step.kept, first), to(step.kept, first);
+  for (Index at = first; at < last;) {
+    const Index most = std::min(shape.most, last - at);
+    const T* runs[kMostBundled];
+    Index outputs = 0, stretches = 0;
+    do {
+      const auto stretch = from.next(most - outputs);
+      const T* start = reinterpret_cast<const T*>(step.in) + stretch.in;
+      for (Index j = 0; j < stretch.count; ++j) runs[outputs++] = start + j * from.run().in;
+      ++stretches;
+    } while (outputs < most && !shape.one_line);
+    const Index groups = (outputs + kWidth - 1) / kWidth;
+    for (Index i = outputs; i < groups * kWidth; ++i) runs[i] = runs[outputs - 1];
+    const Index length = inner(step.reduced).size;
+    const Index packed = stretches == 1 && from.run().in == length ? outputs / kWidth : 0;
+    const Bundle<T> bundle{
+        .runs = runs, .groups = groups, .length = length, .packed = packed, .offsets = nullptr, .rows = 0};
+    State all[kMostBundled];
+    if constexpr (kHasIndex<F, A>)
+      arg_bundle<F, A>(step, bundle, outputs, all);
+    else
+      fold_bundle<F, A>(step, parameters, bundle, all);
+    for (Index i = 0; i < outputs;) {
+      const auto stretch = to.next(outputs - i);
+      sink_states(step, numbers, all + i, stretch.count,
+                  {.out = stretch.out, .out_stride = to.run().out, .block = at + i, .block_stride = 1});
+      i += stretch.count;
+    }
+    at += outputs;
+  }
+}
+
+}  // namespace ndfold::simd
