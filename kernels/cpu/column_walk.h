@@ -51,9 +51,7 @@ class ColumnRows {
         left_(block.end - block.begin),
         reduced_(step.reduced, block.begin),
         direct_(is_direct(step)),
-        ahead_(direct_ ? static_cast<int>(std::clamp(kAheadBytes / (columns * static_cast<Index>(sizeof(T))),
-                                                     kLeastAhead, kMostAhead))
-                       : 0) {}
+        ahead_(direct_ ? rows_ahead(columns) : 0) {}
 
   /// Moves on to the next leaf; its number of rows, 0 at the end.
   int next() {
@@ -82,6 +80,11 @@ class ColumnRows {
   Index lowest_index(int count) const { return *std::min_element(index_, index_ + count); }
 
  private:
+  static int rows_ahead(Index columns) {
+    const Index rows = kAheadBytes / (columns * static_cast<Index>(sizeof(T)));
+    return static_cast<int>(std::min(std::max(rows, kLeastAhead), kMostAhead));
+  }
+
   static constexpr Index kLeastAhead = 4, kMostAhead = kLeafRows;
 
   const T* staged(const std::byte* at, int r) {

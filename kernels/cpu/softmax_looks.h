@@ -100,7 +100,6 @@ template <class T, class V>
 /// Asks for what comes 8 KiB later, some 300 ns: the hardware alone asks too late.
 template <class T>
 [[gnu::always_inline]] inline void prefetch_ahead(const T* x, Index bytes) {
-  constexpr Index kAheadBytes = 8192;
   __builtin_prefetch(reinterpret_cast<const char*>(x) + kAheadBytes + bytes);
 }
 
