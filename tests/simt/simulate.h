@@ -1,0 +1,20 @@
+// Runs a plan's steps one after the other on the simulated device, and judges the result as the CPU's tests do.
+#pragma once
+#include "tests/simt/machine.h"
+#include "tests/support/compare.h"
+
+namespace simt {
+
+struct Run {
+  std::string failure;  // of planning, of a launch, or of the result; empty when all is well
+  bool refused = false, missing = false;  // the planner said no; the tables lack a kernel
+  std::string strategy;
+  std::set<Site> barriers;
+  ndfold::test::Real worst = 0;
+};
+
+/// `out` may be `in` itself.
+Run simulate(const ndfold::test::AnyRequest& request, ndfold::test::Array& in, ndfold::test::Array& out,
+             const ndfold::PlanOptions& plan, const Options& options = {});
+
+}  // namespace simt
