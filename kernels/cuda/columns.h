@@ -120,20 +120,22 @@ __device__ void map_panel(const Arguments& step, const Panel& panel, const RowsO
 }
 
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads) columns(const __grid_constant__ Arguments step) {
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
   using Waiting = typename Residency::template Place<Pack<typename Source::Element, Source::kSize>, Tuning::kUnroll>;
   constexpr int kSize = Source::kSize;
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes{step.lanes};
   const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  // Packs of a row that wait: the same number in every panel, so that a place always belongs to the same lane.
+  const Index needed = (step.lane_axis.size + step.phase + kSize - 1) / kSize;
+  const int packs = needed < lanes.across ? static_cast<int>(needed) : lanes.across;
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Panel panel = panel_of<kSize>(step, tile, lanes);
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
       const RowsOfSlot rows{begin, end, slot, slots};
-      const int packs = (panel.first + panel.width + kSize - 1) / kSize;  // of a row, those with an output
       Waiting waiting(step);
       typename F::State states[kSize];
       fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, packs, lanes.lane(), waiting, states);

@@ -44,12 +44,12 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
     if (lanes.speaks()) columns_of_turn(lanes, first, count, states, [&](int at, State& s) { mine[at] = s; });
     block.sync();
     for (int at = thread_of_block(); at < count; at += threads_of_block()) {
-      State whole = area[at];
-      for (int slot = 1; slot < slots; ++slot) whole = fold.combine(whole, area[slot * count + at]);
+      State whole = read_state(area + at);
+      for (int slot = 1; slot < slots; ++slot) whole = fold.combine(whole, read_state(area + slot * count + at));
       area[at] = whole;
     }
     block.sync();
-    columns_of_turn(lanes, first, count, states, [&](int at, State& s) { s = area[at]; });
+    columns_of_turn(lanes, first, count, states, [&](int at, State& s) { s = read_state(area + at); });
     block.sync();  // the area is used again
   }
 }
@@ -59,7 +59,7 @@ __device__ void combine_cluster_columns(const F& fold, typename F::State (&state
                                         const ColumnLanes& lanes) {
   using State = typename F::State;
   const auto block = cg::this_thread_block();
-  const auto cluster = cg::this_cluster();
+  const auto cluster = this_cluster();
   auto* const area = exchange_area<State>();
   combine_block_columns(fold, states, lanes);
   const int columns = lanes.across * kColumns, most = kExchangeBytes / static_cast<int>(sizeof(State)) / 2;
@@ -70,13 +70,13 @@ __device__ void combine_cluster_columns(const F& fold, typename F::State (&state
       columns_of_turn(lanes, first, count, states, [&](int at, State& s) { area[at] = s; });
     cluster.sync();
     for (int at = thread_of_block(); at < count; at += threads_of_block()) {
-      State whole = *cluster.map_shared_rank(area + at, 0u);
+      State whole = read_state(cluster.map_shared_rank(area + at, 0u));
       for (unsigned rank = 1; rank < cluster.num_blocks(); ++rank)
-        whole = fold.combine(whole, *cluster.map_shared_rank(area + at, rank));
+        whole = fold.combine(whole, read_state(cluster.map_shared_rank(area + at, rank)));
       wholes[at] = whole;
     }
     block.sync();
-    columns_of_turn(lanes, first, count, states, [&](int at, State& s) { s = wholes[at]; });
+    columns_of_turn(lanes, first, count, states, [&](int at, State& s) { s = read_state(wholes + at); });
     cluster.sync();  // nobody leaves, or writes again, while others read
   }
 }

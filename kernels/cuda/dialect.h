@@ -19,6 +19,21 @@ __device__ inline std::byte* shared_memory() {
 #endif
 }
 
+/// Clusters came with sm_90; before, plans have none and a block stands for its cluster.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+struct Cluster {
+  __device__ void sync() const { cg::this_thread_block().sync(); }
+  __device__ unsigned num_blocks() const { return 1; }
+  template <class T>
+  __device__ T* map_shared_rank(T* mine, unsigned) const {
+    return mine;
+  }
+};
+__device__ inline Cluster this_cluster() { return {}; }
+#else
+__device__ inline cg::cluster_group this_cluster() { return cg::this_cluster(); }
+#endif
+
 /// Adds 1; what this thread saw before is seen by whoever sees the sum through load_acquire().
 __device__ inline void add_release(unsigned* counter) {
 #ifdef __CUDACC__

@@ -1,6 +1,7 @@
 // Body elementwise: out = map(in, value of its output), the steps between the folds of a softmax. Lanes lie along the
 // axis that is nearest in memory, kept or reduced; the grid shares the packs of the whole tensor.
 #pragma once
+#include "kernels/cuda/combine_rows.h"
 #include "kernels/cuda/run_walk.h"
 #include "kernels/cuda/sinks.h"
 
@@ -17,7 +18,7 @@ struct Mapping {
     Mapping mapping{step.map, static_cast<A>(step.scale), static_cast<A>(step.alpha), A(0), {}};
     if (step.map == MapKind::softmax || step.map == MapKind::log_softmax)
       mapping.normalizer = Normalizer<A>::of(
-          step.map, reinterpret_cast<const folds::MaxAndSum<A>*>(step.values)[output], step.alpha);
+          step.map, read_state(reinterpret_cast<const folds::MaxAndSum<A>*>(step.values) + output), step.alpha);
     else if (step.values != nullptr)
       mapping.value = reinterpret_cast<const A*>(step.values)[output];
     return mapping;
@@ -36,7 +37,7 @@ struct Mapping {
 };
 
 template <class Source, class Out, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads) elementwise(const __grid_constant__ Arguments step) {
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) elementwise(const __grid_constant__ Arguments step) {
   using Element = typename Source::Element;
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;

@@ -21,22 +21,29 @@ inline constexpr int kFewThreads = 256, kThreads = 512, kMostThreads = 1024;
 
 namespace detail {
 
-template <class Source, class F, class Scope, class Sink, class Residency, int kThreads, int kLoads>
+template <class Source, class F, class Scope, class Sink, class Residency, int kThreads, int kLoads, int kBlocks = 1>
 Found in_body(Body body) {
-  using Tuning = Tuned<kThreads, kLoads>;
+  using Tuning = Tuned<kThreads, kLoads, kBlocks>;
   if constexpr (!std::is_same_v<Scope, LanesScope>)
     if (body == Body::columns) return {columns<Source, F, Scope, Sink, Residency, Tuning>, kThreads};
   return {rows<Source, F, Scope, Sink, Residency, Tuning>, kThreads};
 }
 
-/// Registers: a block of many threads has few each.
+/// Registers: a block of many threads has few each. Blocks of a cooperative launch: as plans/build/in_grid.cpp counts.
 template <class Source, class F, class Scope, class Sink, class Residency>
 Found tuned(const KernelKey& key) {
+  if constexpr (std::is_same_v<Scope, GridScope>) {
+    constexpr int kLoads = Sink::kMaps ? kFewLoads : kManyLoads;
+    if (key.tuning.threads > kFewThreads)
+      return in_body<Source, F, Scope, Sink, Residency, kThreads, kLoads, 2>(key.body);
+    return in_body<Source, F, Scope, Sink, Residency, kFewThreads, kLoads, 3>(key.body);
+  } else {
   if constexpr (Sink::kMaps && std::is_same_v<Scope, BlockScope>)
     if (key.tuning.threads > 512) return in_body<Source, F, Scope, Sink, Residency, kMostThreads, kFewLoads>(key.body);
   constexpr int kThreads = std::is_same_v<Scope, LanesScope> ? kFewThreads : cuda::kThreads;
   if (key.tuning.unroll <= kFewLoads) return in_body<Source, F, Scope, Sink, Residency, kThreads, kFewLoads>(key.body);
   return in_body<Source, F, Scope, Sink, Residency, kThreads, kManyLoads>(key.body);
+  }
 }
 
 template <class Source, class F, class Scope, class Sink>

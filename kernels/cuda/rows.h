@@ -9,10 +9,11 @@
 
 namespace ndfold::cuda {
 
-/// kThreads: of a block, at most. kUnroll: independent loads in flight a lane.
-template <int kMostThreads, int kLoads>
+/// kThreads: of a block, at most. kUnroll: independent loads in flight a lane. kBlocks: of a multiprocessor, at least:
+/// the registers of a cooperative launch must leave room for the blocks that its plan counts on.
+template <int kMostThreads, int kLoads, int kLeastBlocks = 1>
 struct Tuned {
-  static constexpr int kThreads = kMostThreads, kUnroll = kLoads;
+  static constexpr int kThreads = kMostThreads, kUnroll = kLoads, kBlocks = kLeastBlocks;
 };
 
 /// kUnroll packs of a row in the registers of a lane, as a view for fold_view().
@@ -94,7 +95,7 @@ __device__ void map_walk(const Arguments& step, const RunWalk<Source>& walk, int
 }
 
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads) rows(const __grid_constant__ Arguments step) {
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) rows(const __grid_constant__ Arguments step) {
   using Element = typename Source::Element;
   using Waiting = typename Residency::template Place<Pack<Element, Source::kSize>, Tuning::kUnroll>;
   const Scope scope(step);

@@ -77,7 +77,7 @@ struct GridScope : BlockScope {
     meeting_.meet(turn);
     state = fold.identity();
     for (Index part = thread_of_block(); part < parts_; part += threads_of_block())
-      state = fold.combine(state, *meeting_.slot<State>(turn, part));
+      state = fold.combine(state, read_state(meeting_.slot<State>(turn, part)));
     return combine_block(fold, state);
   }
 
@@ -96,7 +96,7 @@ struct GridScope : BlockScope {
     for (int c = 0; c < kColumns; ++c) states[c] = fold.identity();
     for (Index part = thread_of_block() / lanes.across; part < parts_; part += rows) {
       const State* const theirs = meeting_.slot<State>(turn, part);
-      columns_of_turn(lanes, first, width, states, [&](int at, State& s) { s = fold.combine(s, theirs[at]); });
+      columns_of_turn(lanes, first, width, states, [&](int at, State& s) { s = fold.combine(s, read_state(theirs + at)); });
     }
     combine_block_columns(fold, states, lanes);
   }

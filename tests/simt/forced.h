@@ -17,6 +17,14 @@ inline DeviceFacts small(DeviceFacts device, int multiprocessors) {
   return device;
 }
 
+/// The same with so little shared memory that tiles of a few thousand elements need several blocks.
+inline DeviceFacts tight(int multiprocessors) {
+  DeviceFacts device = small(DeviceFacts::h200(), multiprocessors);
+  device.shared_bytes_per_multiprocessor = 32 * 1024;
+  device.shared_bytes_per_block = 31 * 1024;
+  return device;
+}
+
 struct Tally {
   std::map<std::string, int> strategies;
   Real worst = 0;
@@ -25,7 +33,7 @@ struct Tally {
 /// Runs the request if the strategy may, counts it, and fails the test when anything is wrong.
 inline void run_forced(const AnyRequest& request, Array& in, Array& out, const DeviceFacts& device,
                        const std::string& strategy, Tally& tally, std::uint64_t seed = 1) {
-  const Run run = simulate(request, in, out, {.device = device, .strategy = strategy}, {.seed = seed});
+  const Judged run = simulate(request, in, out, {.device = device, .strategy = strategy}, {.seed = seed});
   if (run.refused) return;
   EXPECT_EQ(run.failure, "");
   ++tally.strategies[run.strategy];

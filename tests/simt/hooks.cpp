@@ -8,23 +8,21 @@
 namespace simt {
 
 /// The number of the thread that runs, over all blocks; -1 outside a launch.
-int running_thread();
+extern int running_thread;
 
 bool sees_accesses() { return true; }
 
 namespace {
 
 void read(const void* address, std::size_t bytes, bool aligned) {
-  const int thread = running_thread();
-  if (thread < 0) return;
-  const std::string wrong = ledger().read(thread, address, bytes, aligned);
+  if (!is_device_memory(address) || running_thread < 0) return;
+  const std::string wrong = ledger().read(running_thread, address, bytes, aligned);
   if (!wrong.empty()) fail(wrong);
 }
 
 void write(const void* address, std::size_t bytes, bool aligned) {
-  const int thread = running_thread();
-  if (thread < 0) return;
-  const std::string wrong = ledger().write(thread, address, bytes, aligned);
+  if (!is_device_memory(address) || running_thread < 0) return;
+  const std::string wrong = ledger().write(running_thread, address, bytes, aligned);
   if (!wrong.empty()) fail(wrong);
 }
 

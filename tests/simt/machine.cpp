@@ -12,7 +12,7 @@
 
 namespace simt {
 
-int running_thread();
+int running_thread = -1;
 
 namespace {
 
@@ -33,8 +33,15 @@ struct Thread {
   int turn = 0;
 };
 
+struct Seen {
+  const char* file;
+  unsigned line, column;
+  bool skipped;
+};
+
 struct Machine {
   Grid grid;
+  std::vector<Seen> seen;  // barriers
   Options options;
   const std::function<void()>* body = nullptr;
   Report report;
@@ -50,10 +57,8 @@ struct Machine {
   std::uint64_t random = 1;
 };
 
-Machine& machine() {
-  static Machine the_machine;
-  return the_machine;
-}
+Machine the_machine;
+Machine& machine() { return the_machine; }
 
 Thread& self() { return machine().threads[static_cast<std::size_t>(machine().current)]; }
 
@@ -67,6 +72,12 @@ std::byte* stack_of(std::size_t thread) {
   }
   if (thread >= kStacks) throw std::runtime_error("simt: too many threads at once");
   return m.stacks + thread * kStackBytes;
+}
+
+// Stacks begin at different lines of the cache's sets.
+std::size_t stack_bytes(std::size_t thread) {
+  constexpr std::size_t kColours = 61, kColour = 192;
+  return kStackBytes - thread % kColours * kColour;
 }
 
 std::string describe(const Thread& thread) {
@@ -181,7 +192,8 @@ void run_resident(int blocks) {
     thread.block = m.first_block + t / m.grid.threads;
     const auto block = static_cast<unsigned>(thread.block);
     thread.ids = {static_cast<unsigned>(t % m.grid.threads), block % m.grid.x, block / m.grid.x};
-    prepare(thread.context, stack_of(static_cast<std::size_t>(t)), kStackBytes, enter);
+    const auto number = static_cast<std::size_t>(t);
+    prepare(thread.context, stack_of(number), stack_bytes(number), enter);
     m.next.push_back(t);
   }
   int idle_rounds = 0;
@@ -194,8 +206,9 @@ void run_resident(int blocks) {
     for (const int t : m.ready) {
       m.current = t;
       Thread& thread = m.threads[static_cast<std::size_t>(t)];
+      running_thread = t + m.first_block * m.grid.threads;
       switch_context(m.home, thread.context);
-      m.current = -1;
+      running_thread = m.current = -1;
       if (!m.report.failure.empty()) break;
       moved = moved || thread.waits != Meeting::turn || thread.done;
       if (!thread.done) count_in(t);
@@ -209,11 +222,6 @@ void run_resident(int blocks) {
 
 }  // namespace
 
-int running_thread() {
-  const Machine& m = machine();
-  return m.current < 0 ? -1 : m.current + m.first_block * m.grid.threads;
-}
-
 const Ids& ids() { return self().ids; }
 const Grid& grid() { return machine().grid; }
 
@@ -224,11 +232,24 @@ void fail(const std::string& what) {
   throw std::logic_error("simt: a thread came back");
 }
 
-void meet(Meeting who, const Where& where) {
+namespace {
+
+// Notes the barrier; whether it is the one to leave out.
+bool is_skipped(const Where& where) {
   Machine& m = machine();
+  for (const Seen& seen : m.seen)
+    if (seen.line == where.line() && seen.column == where.column() && seen.file == where.file_name()) return seen.skipped;
   const Site site{where.file_name(), where.line(), where.column()};
   m.report.barriers.insert(site);
-  if (m.options.skip != nullptr && *m.options.skip == site) return;
+  m.seen.push_back({where.file_name(), where.line(), where.column(), m.options.skip != nullptr && *m.options.skip == site});
+  return m.seen.back().skipped;
+}
+
+}  // namespace
+
+void meet(Meeting who, const Where& where) {
+  Machine& m = machine();
+  if (is_skipped(where)) return;
   if (who == Meeting::grid && !m.grid.cooperative) fail("meets the grid in a launch that is not cooperative");
   wait(who, where);
 }
@@ -259,12 +280,12 @@ void exchange(const void* give, void* take, std::size_t bytes, unsigned from, co
 
 void add_release(unsigned* counter) {
   ++*counter;
-  ledger().released(running_thread(), counter);
+  ledger().released(running_thread, counter);
 }
 
 unsigned load_acquire(const unsigned* counter) {
   const unsigned value = *counter;
-  ledger().acquired(running_thread(), counter);
+  ledger().acquired(running_thread, counter);
   wait(Meeting::turn, Where::current());
   return value;
 }
@@ -275,6 +296,7 @@ Report launch(const Grid& grid, const std::function<void()>& body, const Options
   m.options = options;
   m.body = &body;
   m.report = {};
+  m.seen.clear();
   m.random = options.seed * 0x9e3779b97f4a7c15 + 1;
   const int blocks = static_cast<int>(grid.x * grid.y), cluster = static_cast<int>(grid.cluster);
   m.report.threads = std::int64_t{blocks} * grid.threads;

@@ -29,6 +29,7 @@ struct Site {
 struct Options {
   std::uint64_t seed = 1;      // of the order in which threads run
   const Site* skip = nullptr;  // this barrier is not there
+  unsigned most_y = 65535;     // blocks along y, where they stride over tiles and need not all be there
 };
 
 /// What a launch did.

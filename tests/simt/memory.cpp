@@ -19,12 +19,14 @@
 #endif
 
 namespace simt {
+
+const std::byte* arena_first = nullptr;
+
 namespace {
 
-constexpr std::size_t kArenaBytes = std::size_t{64} << 20;
 constexpr std::size_t kLine = 64, kRedZone = 192;
 constexpr std::uint8_t kReadable = 1, kWritable = 2, kKnown = 4;
-// Who read a byte last: a thread, several of block b (kSeveral - b), or threads of several blocks.
+// Who read a byte: a thread, several of block b (kSeveral - b), or several blocks, which the ledger then lists.
 constexpr std::int32_t kNobody = -1, kSeveral = -2, kSeveralBlocks = std::numeric_limits<std::int32_t>::min();
 constexpr int kGarbage = 0xa5;
 
@@ -53,7 +55,10 @@ struct Arena {
   std::size_t used = kRedZone;
   std::vector<Region> regions;
 
-  Arena() { poison(0, kArenaBytes); }
+  Arena() {
+    arena_first = bytes;
+    poison(0, kArenaBytes);
+  }
   void poison([[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t count) {
 #ifdef SIMT_POISONS
     __asan_poison_memory_region(bytes + first, count);
@@ -63,9 +68,6 @@ struct Arena {
 #ifdef SIMT_POISONS
     __asan_unpoison_memory_region(bytes + first, count);
 #endif
-  }
-  bool owns(const void* address) const {
-    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - bytes) < kArenaBytes;
   }
   std::size_t index(const void* address) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - bytes);
@@ -138,6 +140,7 @@ void Ledger::begin_launch(int threads_of_block, int blocks, int blocks_of_cluste
   pending_.assign(count, {});
   pending_thread_.assign(count, kNobody);
   mail_.clear();
+  readers_.clear();
 }
 
 void Ledger::end_launch() { ++now_; }
@@ -192,7 +195,6 @@ bool Ledger::is_ordered(int thread, int other, Time when) const {
   if (when < launch_ || other == thread || when < grid_) return true;
   const auto mine = static_cast<std::size_t>(thread / threads_);
   const auto size = static_cast<std::size_t>(blocks_of_cluster_);
-  if (other == kSeveralBlocks) return size > 1 && when < cluster_[mine / size];
   const auto block = static_cast<std::size_t>(block_of(other));
   if (block == mine) return when < block_[mine];
   if (block / size == mine / size && when < cluster_[mine / size]) return true;
@@ -200,6 +202,33 @@ bool Ledger::is_ordered(int thread, int other, Time when) const {
     return !seen.empty() && (when < seen[block].before || (other == seen[block].thread && when < seen[block].own));
   };
   return knows(seen_[mine]) || (pending_thread_[mine] == thread && knows(pending_[mine]));
+}
+
+void Ledger::note_reader(int thread, std::size_t at, std::int32_t& reader, Time& when) {
+  const int block = block_of(thread);
+  if (reader == kSeveralBlocks && when >= launch_) {
+    auto& list = readers_[at];
+    const auto mine = std::find_if(list.begin(), list.end(), [&](const Reader& r) { return block_of(r.who) == block; });
+    if (mine == list.end())
+      list.push_back({thread, now_});
+    else
+      *mine = {mine->who == thread || is_ordered(thread, mine->who, mine->when) ? thread : kSeveral - block, now_};
+  } else if (reader == kNobody || reader == thread || when < launch_ || is_ordered(thread, reader, when)) {
+    reader = thread;
+  } else if (block_of(reader) == block) {
+    reader = kSeveral - block;
+  } else {
+    readers_[at] = {{reader, when}, {thread, now_}};
+    reader = kSeveralBlocks;
+  }
+  when = now_;
+}
+
+bool Ledger::was_read_before(int thread, std::size_t at, std::int32_t reader, Time when) const {
+  if (reader == kNobody || when < launch_) return true;
+  if (reader != kSeveralBlocks) return is_ordered(thread, reader, when);
+  const auto& list = readers_.at(at);
+  return std::all_of(list.begin(), list.end(), [&](const Reader& r) { return is_ordered(thread, r.who, r.when); });
 }
 
 namespace {
@@ -212,7 +241,6 @@ std::string thread_name(int thread, int threads) {
 
 std::string Ledger::read(int thread, const void* address, std::size_t bytes, bool aligned) {
   Arena& all = arena();
-  if (!all.owns(address)) return {};
   const std::size_t first = all.index(address);
   if (aligned && first % bytes != 0) return "reads " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
   for (std::size_t at = first; at < first + bytes; ++at) {
@@ -222,20 +250,13 @@ std::string Ledger::read(int thread, const void* address, std::size_t bytes, boo
     if (cell.writer != kNobody && !is_ordered(thread, cell.writer, cell.written))
       return "reads " + all.where(at) + ", which " + thread_name(cell.writer, threads_) +
              " wrote since they last met";
-    if (cell.reader == kNobody || cell.reader == thread || is_ordered(thread, cell.reader, cell.read))
-      cell.reader = thread;
-    else
-      cell.reader = cell.reader != kSeveralBlocks && block_of(cell.reader) == block_of(thread)
-                        ? kSeveral - block_of(thread)
-                        : kSeveralBlocks;
-    cell.read = now_;
+    if (all.flags[at] & kWritable) note_reader(thread, at, cell.reader, cell.read);
   }
   return {};
 }
 
 std::string Ledger::write(int thread, const void* address, std::size_t bytes, bool aligned) {
   Arena& all = arena();
-  if (!all.owns(address)) return {};
   const std::size_t first = all.index(address);
   if (aligned && first % bytes != 0) return "writes " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
   for (std::size_t at = first; at < first + bytes; ++at) {
@@ -243,7 +264,7 @@ std::string Ledger::write(int thread, const void* address, std::size_t bytes, bo
     if (!(all.flags[at] & kWritable)) return "writes " + all.where(at);
     if (cell.writer != kNobody && !is_ordered(thread, cell.writer, cell.written))
       return "writes " + all.where(at) + ", which " + thread_name(cell.writer, threads_) + " wrote since they last met";
-    if (cell.reader != kNobody && !is_ordered(thread, cell.reader, cell.read))
+    if (!was_read_before(thread, at, cell.reader, cell.read))
       return "writes " + all.where(at) + ", which others read since they last met";
     all.flags[at] = static_cast<std::uint8_t>(all.flags[at] | kKnown);
     cell.writer = thread;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace simt {
@@ -49,7 +50,14 @@ class Ledger {
     Seen seen;
   };
 
+  struct Reader {
+    std::int32_t who;
+    Time when;
+  };
+
   int block_of(int reader) const;
+  void note_reader(int thread, std::size_t at, std::int32_t& reader, Time& when);
+  bool was_read_before(int thread, std::size_t at, std::int32_t reader, Time when) const;
   bool is_ordered(int thread, int other, Time when) const;
   static void join(Seen& to, const Seen& from);
 
@@ -59,9 +67,17 @@ class Ledger {
   std::vector<Seen> seen_, pending_;  // by block; pending: one thread knows, its block not yet
   std::vector<int> pending_thread_;
   std::vector<Mail> mail_;
+  std::unordered_map<std::size_t, std::vector<Reader>> readers_;  // of bytes that several blocks read
 };
 
 Ledger& ledger();
+
+/// Where the device's memory lies; nothing else is anybody's business.
+extern const std::byte* arena_first;
+inline constexpr std::size_t kArenaBytes = std::size_t{64} << 20;
+inline bool is_device_memory(const void* address) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - arena_first) < kArenaBytes;
+}
 
 /// Whether this build reports every access of kernels (hooks.cpp). The sanitizers have hooks of their own.
 bool sees_accesses();

@@ -45,7 +45,7 @@ Request request_for(const AnyRequest& request, const ViewDesc& in, const ViewDes
   return std::visit([&](const auto& spec) { return request_of(in, out, spec, options); }, request);
 }
 
-void run_steps(const Schedule& schedule, const Pointers& pointers, const Options& options, Run& run) {
+void run_steps(const Schedule& schedule, const Pointers& pointers, const Options& options, Judged& run) {
   for (const Step& step : schedule.steps) {
     const Found found = find_kernel(step.kernel, layout_of(step));
     if (found.kernel == nullptr) {
@@ -55,8 +55,9 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
     }
     const Bound bound = bind(step, pointers, found.threads);
     const LaunchShape& shape = bound.launch;
+    const auto y = static_cast<unsigned>(shape.grid_y);
     const Report report = launch({.x = static_cast<unsigned>(shape.grid_x),
-                                  .y = static_cast<unsigned>(shape.grid_y),
+                                  .y = shape.cooperative ? y : std::min(y, options.most_y),
                                   .threads = shape.threads,
                                   .cluster = static_cast<unsigned>(shape.cluster),
                                   .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
@@ -72,9 +73,9 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
 
 }  // namespace
 
-Run simulate(const AnyRequest& request, Array& in, Array& out, const PlanOptions& plan_options,
+Judged simulate(const AnyRequest& request, Array& in, Array& out, const PlanOptions& plan_options,
              const Options& options) {
-  Run run;
+  Judged run;
   const Request asked = request_for(request, in.desc(), out.desc(), plan_options);
   const auto problem = make_problem(asked);
   const auto choice = problem ? choose(*problem, asked.options) : Result<Choice>(problem.error());

@@ -5,7 +5,7 @@
 
 namespace simt {
 
-struct Run {
+struct Judged {
   std::string failure;  // of planning, of a launch, or of the result; empty when all is well
   bool refused = false, missing = false;  // the planner said no; the tables lack a kernel
   std::string strategy;
@@ -14,7 +14,7 @@ struct Run {
 };
 
 /// `out` may be `in` itself.
-Run simulate(const ndfold::test::AnyRequest& request, ndfold::test::Array& in, ndfold::test::Array& out,
+Judged simulate(const ndfold::test::AnyRequest& request, ndfold::test::Array& in, ndfold::test::Array& out,
              const ndfold::PlanOptions& plan, const Options& options = {});
 
 }  // namespace simt
