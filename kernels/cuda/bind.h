@@ -4,6 +4,12 @@
 
 namespace ndfold::cuda {
 
+/// A kernel, or none, and the most threads that its blocks may have.
+struct Found {
+  Kernel kernel = nullptr;
+  int threads = 0;
+};
+
 struct Pointers {
   const std::byte* in = nullptr;
   std::byte* out = nullptr;

@@ -1,16 +1,11 @@
 // From a kernel's name to the kernel: what a catalog of one fold and one element type is made of.
 #pragma once
+#include "kernels/cuda/bind.h"
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/permute.h"
 
 namespace ndfold::cuda {
-
-/// A kernel, or none, and the most threads that its blocks may have.
-struct Found {
-  Kernel kernel = nullptr;
-  int threads = 0;
-};
 
 /// Which kernels of a fold are instantiated: every scope, or those of a single block.
 enum class Breadth { all, block };

@@ -3,13 +3,14 @@
 #include "plans/choose.h"
 #include "plans/explain.h"
 #include "tests/simt/memory.h"
-#include "tests/simt/tables/table.h"
 
 #include <cstring>
 
 namespace simt {
 namespace {
 
+using namespace ndfold;
+using namespace ndfold::cuda;
 using namespace ndfold::test;
 
 /// A copy of an array's elements, from the first to the last, in the device's memory.
@@ -45,9 +46,10 @@ Request request_for(const AnyRequest& request, const ViewDesc& in, const ViewDes
   return std::visit([&](const auto& spec) { return request_of(in, out, spec, options); }, request);
 }
 
-void run_steps(const Schedule& schedule, const Pointers& pointers, const Options& options, Judged& run) {
+void run_steps(const Schedule& schedule, const Pointers& pointers, const Options& options, Find find,
+               Judged& run) {
   for (const Step& step : schedule.steps) {
-    const Found found = find_kernel(step.kernel, layout_of(step));
+    const Found found = find(step.kernel, layout_of(step));
     if (found.kernel == nullptr) {
       run.missing = true;
       run.failure = "no kernel for " + words(step);
@@ -74,7 +76,7 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
 }  // namespace
 
 Judged simulate(const AnyRequest& request, Array& in, Array& out, const PlanOptions& plan_options,
-             const Options& options) {
+                const Options& options, Find find) {
   Judged run;
   const Request asked = request_for(request, in.desc(), out.desc(), plan_options);
   const auto problem = make_problem(asked);
@@ -93,7 +95,7 @@ Judged simulate(const AnyRequest& request, Array& in, Array& out, const PlanOpti
   const Copy to = in_place ? from : Copy(out, Access::read_write, false, "the output");
   Pointers pointers{.in = from.data(), .out = to.data(), .workspace = nullptr};
   pointers.workspace = allocate(static_cast<std::size_t>(schedule.workspace_bytes), 0, Access::read_write, false, "the workspace");
-  run_steps(schedule, pointers, options, run);
+  run_steps(schedule, pointers, options, find, run);
   to.copy_back();
   if (run.failure.empty() && !in_place && !from.is_unchanged()) run.failure = "the input was written to";
   release(before);

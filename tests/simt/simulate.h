@@ -1,5 +1,6 @@
 // Runs a plan's steps one after the other on the simulated device, and judges the result as the CPU's tests do.
 #pragma once
+#include "kernels/cuda/bind.h"
 #include "tests/simt/machine.h"
 #include "tests/support/compare.h"
 
@@ -13,8 +14,13 @@ struct Judged {
   ndfold::test::Real worst = 0;
 };
 
+using Find = ndfold::cuda::Found (*)(const ndfold::KernelKey&, const ndfold::cuda::Layout&);
+
+/// A kernel of the tests' tables, or none.
+ndfold::cuda::Found find_kernel(const ndfold::KernelKey& key, const ndfold::cuda::Layout& layout);
+
 /// `out` may be `in` itself.
 Judged simulate(const ndfold::test::AnyRequest& request, ndfold::test::Array& in, ndfold::test::Array& out,
-             const ndfold::PlanOptions& plan, const Options& options = {});
+             const ndfold::PlanOptions& plan, const Options& options = {}, Find find = find_kernel);
 
 }  // namespace simt

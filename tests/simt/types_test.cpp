@@ -15,7 +15,7 @@ Values values_for(ReduceOp op, DType type) {
 void reduce(const ReduceSpec& spec, DType type, Index shift, Tally& tally) {
   for (const std::string strategy : kBlocks) {
     SCOPED_TRACE(::testing::Message() << name(spec.op) << ' ' << name(type) << ' ' << strategy << " shift " << shift);
-    Array in(lay_out(type, {3, 11, 37}, shift == 0 ? Layout::row_major : Layout::padded, 3), shift);
+    Array in(lay_out(type, {3, 5, 37}, shift == 0 ? Layout::row_major : Layout::padded, 3), shift);
     Array out(dense(default_output(spec.op, type), output_sizes(in.desc().sizes, spec.axes)), shift);
     fill(in, values_for(spec.op, type), 3);
     run_forced(spec, in, out, kDevice, strategy, tally);
@@ -38,7 +38,7 @@ TEST(types, every_element_type) {
   for (int type = 1; type < kDTypeCount; ++type)
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::argmax, ReduceOp::any})
       for (const AxisSet& axes : {AxisSet{2}, AxisSet{0}})
-        for (const Index shift : {0, 3}) reduce({.op = op, .axes = axes}, static_cast<DType>(type), shift, tally);
+        reduce({.op = op, .axes = axes}, static_cast<DType>(type), type % 2 == 0 ? 3 : 0, tally);
   EXPECT_EQ(tally.strategies.size(), 3u);
 }
 
@@ -52,7 +52,7 @@ TEST(types, every_softmax) {
       for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
         for (const std::string strategy : kBlocks) {
           SCOPED_TRACE(::testing::Message() << name(from) << "→" << name(to) << ' ' << strategy);
-          Array in(lay_out(from, {3, 11, 37}, Layout::row_major), 1), out(lay_out(to, {3, 11, 37}, Layout::padded), 2);
+          Array in(lay_out(from, {3, 5, 37}, Layout::row_major), 1), out(lay_out(to, {3, 5, 37}, Layout::padded), 2);
           fill(in, Values::mixed);
           run_forced(SoftmaxSpec{.axes = axes, .kind = kind}, in, out, kDevice, strategy, tally);
         }
@@ -108,7 +108,7 @@ TEST(types, softmax_in_place) {
   for (const std::string strategy : kStrategies)
     for (const AxisSet& axes : {AxisSet{1}, AxisSet{0}}) {
       SCOPED_TRACE(strategy);
-      Array array(lay_out(DType::f32, {40, 700}, Layout::padded, 6), 1);
+      Array array(lay_out(DType::f32, {40, 300}, Layout::padded, 6), 1);
       fill(array, Values::mixed);
       run_forced(SoftmaxSpec{.axes = axes}, array, array, kDevice, strategy, tally);
     }

@@ -1,3 +1,4 @@
+#include "tests/simt/simulate.h"
 #include "tests/simt/tables/table.h"
 
 namespace simt {

@@ -74,7 +74,4 @@ std::span<const Row> fold_rows();
 std::span<const Row> type_rows();
 Found moving_kernel(const KernelKey& key, const Layout& layout);
 
-/// A kernel for the step, or none.
-Found find_kernel(const KernelKey& key, const Layout& layout);
-
 }  // namespace simt
