@@ -43,22 +43,22 @@ struct Arguments {
   std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks
   unsigned* counters = nullptr;   ///< Scope::grid: one a group of blocks
 
-  Index tiles = 1;             ///< what blocks share in y
-  Index reduced = 1;           ///< elements folded into one output
-  Index part = 1, parts = 1;   ///< as in Step
+  Index tiles = 1;            ///< what blocks share in y
+  Index reduced = 1;          ///< elements folded into one output
+  Index part = 1, parts = 1;  ///< as in Step
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   double scale = 1, alpha = 1;
 
-  Index packs_of_run = 1;      ///< packs that cover the lane axis wherever it begins
-  Divider by_packs = {};       ///< divides by packs_of_run
-  Index panels = 1;            ///< columns: panels side by side; permute: tiles along the lane axis
+  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins
+  Divider by_packs = {};   ///< divides by packs_of_run
+  Index panels = 1;        ///< columns: panels side by side; permute: tiles along the lane axis
   Divider by_panels = {};
-  Index cross_tiles = 1;       ///< permute: tiles along the cross axis
+  Index cross_tiles = 1;  ///< permute: tiles along the cross axis
   Divider by_cross_tiles = {};
-  Index tile_bytes = 0;        ///< shared bytes for elements that wait
-  int lanes = 1;               ///< rows: lanes that share a row; columns: lanes side by side
-  Index columns = 1;           ///< columns: outputs of a whole panel; what a group's part leaves states of
-  int phase = 0;               ///< columns: elements by which panels begin before the axis, so that packs are aligned
+  Index tile_bytes = 0;  ///< shared bytes for elements that wait
+  int lanes = 1;         ///< rows: lanes that share a row; columns: lanes side by side
+  Index columns = 1;     ///< columns: outputs of a whole panel; what a group's part leaves states of
+  int phase = 0;         ///< columns: elements by which panels begin before the axis, so that packs are aligned
   int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis
   MapKind map = MapKind::none;
   SinkKind sink = SinkKind::store;

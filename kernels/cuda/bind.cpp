@@ -13,7 +13,9 @@ constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides 
 constexpr Index kTileSide = 32;
 
 Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
-Index power_of_two(Index n) { return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1)))); }
+Index power_of_two(Index n) {
+  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
+}
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
 
 void put_axes(Arguments& to, const std::vector<AxisNumbers>& tiles, const std::vector<AxisNumbers>& walk) {
@@ -42,8 +44,9 @@ void cover_runs(Arguments& to, int pack, Index bytes) {
 }
 
 int pack_of(const Step& step, bool dense) {
-  return dense && step.kernel.source != SourceKind::states ? std::max(1, kVectorBytes / static_cast<int>(element_bytes(step)))
-                                                           : 1;
+  return dense && step.kernel.source != SourceKind::states
+             ? std::max(1, kVectorBytes / static_cast<int>(element_bytes(step)))
+             : 1;
 }
 
 void bind_rows(const Step& step, Arguments& to) {
@@ -126,7 +129,8 @@ void bind_exchange(const Step& step, std::byte* workspace, Arguments& to) {
 
 Divider divide_by(Index divisor) {
   if (divisor <= 1) return {};
-  const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)));  // 2^(bits - 1) < divisor <= 2^bits
+  const int bits =
+      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)));  // 2^(bits - 1) < divisor <= 2^bits
   std::uint64_t quotient = 0, rest = 1;
   const auto by = static_cast<std::uint64_t>(divisor);
   for (int i = 0; i < 63 + bits; ++i) {  // 2^(63 + bits) / divisor, a bit at a time

@@ -1,5 +1,5 @@
-// The same for columns: lanes `across` apart hold states of the same kColumns outputs. A block's exchange area is small,
-// so columns take turns in it.
+// The same for columns: lanes `across` apart hold states of the same kColumns outputs. A block's exchange area is
+// small, so columns take turns in it.
 #pragma once
 #include "kernels/cuda/combine_rows.h"
 

@@ -1,9 +1,9 @@
 // The words of CUDA that kernels are written in: cooperative groups, and a few operations that a host compiler needs
 // told another way (tests/simt runs this very text on a CPU).
 #pragma once
-#include <cooperative_groups.h>
-
 #include "kernels/cuda/arguments.h"
+
+#include <cooperative_groups.h>
 
 namespace ndfold::cuda {
 

@@ -52,14 +52,17 @@ ND_HD inline Half to_half(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
   return half;
 #else
-  constexpr std::uint32_t kOverflow = 0x477ff000;       // 65520, halfway between the largest half and 2^16
+  constexpr std::uint32_t kOverflow = 0x477ff000;        // 65520, halfway between the largest half and 2^16
   constexpr std::uint32_t kSmallestNormal = 0x38800000;  // 2^-14
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), size = bits & 0x7fffffff;
-  const auto with_sign = [&](std::uint32_t low) { return Half{static_cast<std::uint16_t>((bits >> 16 & 0x8000) | low)}; };
+  const auto with_sign = [&](std::uint32_t low) {
+    return Half{static_cast<std::uint16_t>((bits >> 16 & 0x8000) | low)};
+  };
   if (value != value) return with_sign(0x7e00);
   if (size >= kOverflow) return with_sign(0x7c00);
   if (size < kSmallestNormal)  // the last bit of 1/2 is worth 2^-24: the sum rounds where a subnormal half does
-    return with_sign(std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f));
+    return with_sign(std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) -
+                     std::bit_cast<std::uint32_t>(0.5f));
   return with_sign((size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
 #endif
 }

@@ -37,7 +37,8 @@ struct Mapping {
 };
 
 template <class Source, class Out, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) elementwise(const __grid_constant__ Arguments step) {
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    elementwise(const __grid_constant__ Arguments step) {
   using Element = typename Source::Element;
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;

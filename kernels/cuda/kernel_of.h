@@ -33,11 +33,13 @@ Found tuned(const KernelKey& key) {
       return in_body<Source, F, Scope, Sink, Residency, kThreads, kLoads, 2>(key.body);
     return in_body<Source, F, Scope, Sink, Residency, kFewThreads, kLoads, 3>(key.body);
   } else {
-  if constexpr (Sink::kMaps && std::is_same_v<Scope, BlockScope>)
-    if (key.tuning.threads > 512) return in_body<Source, F, Scope, Sink, Residency, kMostThreads, kFewLoads>(key.body);
-  constexpr int kThreads = std::is_same_v<Scope, LanesScope> ? kFewThreads : cuda::kThreads;
-  if (key.tuning.unroll <= kFewLoads) return in_body<Source, F, Scope, Sink, Residency, kThreads, kFewLoads>(key.body);
-  return in_body<Source, F, Scope, Sink, Residency, kThreads, kManyLoads>(key.body);
+    if constexpr (Sink::kMaps && std::is_same_v<Scope, BlockScope>)
+      if (key.tuning.threads > 512)
+        return in_body<Source, F, Scope, Sink, Residency, kMostThreads, kFewLoads>(key.body);
+    constexpr int kThreads = std::is_same_v<Scope, LanesScope> ? kFewThreads : cuda::kThreads;
+    if (key.tuning.unroll <= kFewLoads)
+      return in_body<Source, F, Scope, Sink, Residency, kThreads, kFewLoads>(key.body);
+    return in_body<Source, F, Scope, Sink, Residency, kThreads, kManyLoads>(key.body);
   }
 }
 

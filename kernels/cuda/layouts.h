@@ -41,9 +41,8 @@ inline std::vector<AxisNumbers> sorted_and_joined(std::vector<AxisNumbers> axes)
   const auto distance = [](Index stride) {
     return stride == 0 ? std::numeric_limits<Index>::max() : stride < 0 ? -stride : stride;
   };
-  std::stable_sort(axes.begin(), axes.end(), [&](const AxisNumbers& a, const AxisNumbers& b) {
-    return distance(a.in) > distance(b.in);
-  });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](const AxisNumbers& a, const AxisNumbers& b) { return distance(a.in) > distance(b.in); });
   std::vector<AxisNumbers> joined;
   for (const AxisNumbers& axis : axes) {
     const auto follows = [&](Index outer, Index inner) { return outer == inner * axis.size; };
@@ -85,9 +84,8 @@ inline PermuteAxes permute_axes(const Step& step) {
     axes.lane = take_last(rest);
     return axes;
   }
-  const auto lane = std::min_element(rest.begin(), rest.end(), [&](const AxisNumbers& a, const AxisNumbers& b) {
-    return near(a.out) < near(b.out);
-  });
+  const auto lane = std::min_element(
+      rest.begin(), rest.end(), [&](const AxisNumbers& a, const AxisNumbers& b) { return near(a.out) < near(b.out); });
   axes.lane = *lane;
   rest.erase(lane);
   if (rest.empty()) return axes;

@@ -1,5 +1,5 @@
-// How blocks that share outputs across the grid meet. The first time at the grid's own barrier, which needs no memory of
-// ours; it also publishes the counters, set to 0 just before, at which each group of blocks meets from then on.
+// How blocks that share outputs across the grid meet. The first time at the grid's own barrier, which needs no memory
+// of ours; it also publishes the counters, set to 0 just before, at which each group of blocks meets from then on.
 #pragma once
 #include "kernels/cuda/dialect.h"
 
@@ -10,8 +10,8 @@ class Meeting {
  public:
   __device__ explicit Meeting(const Arguments& step) : step_(step) {}
 
-  /// Where block `part` of this group leaves its states. Two turns alternate: when all have met in a turn, all have read
-  /// what was left two turns ago.
+  /// Where block `part` of this group leaves its states. Two turns alternate: when all have met in a turn, all have
+  /// read what was left two turns ago.
   template <class State>
   __device__ State* slot(int turn, Index part) const {
     const Index group = static_cast<Index>(turn % 2) * gridDim.y + blockIdx.y;

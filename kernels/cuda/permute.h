@@ -1,5 +1,6 @@
-// Body permute: moves elements of 1, 2, 4 or 8 bytes between two layouts. Where the axis that is nearest in the input is
-// not the one that is nearest in the output, tiles turn in shared memory, so that lanes lie along memory on both sides.
+// Body permute: moves elements of 1, 2, 4 or 8 bytes between two layouts. Where the axis that is nearest in the input
+// is not the one that is nearest in the output, tiles turn in shared memory, so that lanes lie along memory on both
+// sides.
 #pragma once
 #include "kernels/cuda/run_walk.h"
 
@@ -14,7 +15,8 @@ ND_HD constexpr int permute_tile_elements(int width, int height) { return width 
 
 /// Both sides are nearest along the same axis: packs are copied.
 template <class Source, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) permute_packs(const __grid_constant__ Arguments step) {
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    permute_packs(const __grid_constant__ Arguments step) {
   using Element = typename Source::Element;
   constexpr int kSize = Source::kSize;
   const RunWalk<Source> walk(step, reinterpret_cast<const Element*>(step.in), 0, step.reduced);
@@ -30,7 +32,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) permute_pac
 
 /// The lane axis is nearest in the output, the cross axis in the input.
 template <class T, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) permute_tiles(const __grid_constant__ Arguments step) {
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    permute_tiles(const __grid_constant__ Arguments step) {
   const auto block = cg::this_thread_block();
   T* const tile = reinterpret_cast<T*>(shared_memory());
   const AxisNumbers &across = step.lane_axis, &down = step.cross_axis;

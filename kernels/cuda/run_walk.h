@@ -39,7 +39,7 @@ class RunWalk {
     const AxisNumbers& axis = step_.lane_axis;
     const T* from = base_ + start.in;
     const Index at = (pack - run * step_.packs_of_run) * kSize - phase(from);  // of element 0, within the run
-    const Index number = run * axis.size + at;                                // of element 0, within the walk
+    const Index number = run * axis.size + at;                                 // of element 0, within the walk
     const Index low = max_of(max_of(-at, begin_ - number), 0);
     const Index high = min_of(min_of(axis.size - at, end_ - number), kSize);
     return {from + at * axis.in, start.out + at * axis.out, start.value + at * axis.value, static_cast<int>(low),

@@ -96,7 +96,8 @@ struct GridScope : BlockScope {
     for (int c = 0; c < kColumns; ++c) states[c] = fold.identity();
     for (Index part = thread_of_block() / lanes.across; part < parts_; part += rows) {
       const State* const theirs = meeting_.slot<State>(turn, part);
-      columns_of_turn(lanes, first, width, states, [&](int at, State& s) { s = fold.combine(s, read_state(theirs + at)); });
+      columns_of_turn(lanes, first, width, states,
+                      [&](int at, State& s) { s = fold.combine(s, read_state(theirs + at)); });
     }
     combine_block_columns(fold, states, lanes);
   }

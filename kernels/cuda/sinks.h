@@ -17,13 +17,14 @@ __device__ void sink_state(const Arguments& step, const F& fold, typename F::Sta
     auto result = fold.finalize(state, step.count);
     if constexpr (requires { state.index; }) result += step.index_offset;
     if constexpr (!requires { result.max; })
-      visit_element(step.output, [&]<class Out>(Out) { reinterpret_cast<Out*>(step.out)[out] = to_element<Out>(result); });
+      visit_element(step.output,
+                    [&]<class Out>(Out) { reinterpret_cast<Out*>(step.out)[out] = to_element<Out>(result); });
   }
 }
 
 /// The map that ends a softmax: from {max, sum} to what each element is shifted by and multiplied with.
-/// softmax: exp(x - shift) · factor. log_softmax: (x - shift - rest) · factor, one after the other: the sum of shift and
-/// rest would round away what x - max kept.
+/// softmax: exp(x - shift) · factor. log_softmax: (x - shift - rest) · factor, one after the other: the sum of shift
+/// and rest would round away what x - max kept.
 template <class A>
 struct Normalizer {
   A shift, rest, factor;

@@ -10,8 +10,7 @@ namespace ndfold::cuda {
 template <class F>
 concept Exact = std::is_integral_v<typename F::State> || requires {
   typename F::Values;
-}
-|| std::is_base_of_v<folds::Max<typename F::State>, F> || std::is_base_of_v<folds::Min<typename F::State>, F> ||
+} || std::is_base_of_v<folds::Max<typename F::State>, F> || std::is_base_of_v<folds::Min<typename F::State>, F> ||
     std::is_base_of_v<folds::Linf<typename F::State>, F>;
 
 /// Merges eight at a time. Columns are folded side by side, each by itself.

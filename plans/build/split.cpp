@@ -16,7 +16,7 @@ constexpr Index kWorthSharing = Index{1} << 18;     // elements
 constexpr Index kSmallestPart = Index{1} << 15;     // elements, for a core
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
-constexpr Index kLineBytes = 128;  // parts of a row end where a line of memory does
+constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 

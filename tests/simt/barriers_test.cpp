@@ -13,7 +13,8 @@ struct Case {
 
 const ReduceSpec kSumLast{.op = ReduceOp::sum, .axes = {1}};
 
-// Together they reach every barrier. Few blocks go round several times: what a barrier protects is often the next round.
+// Together they reach every barrier. Few blocks go round several times: what a barrier protects is often the next
+// round.
 const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
                        {kSumLast, "columns_in_block", {5, 70, 40}, {5, 40}},
                        {kSumLast, "rows_in_cluster", {5, 3000}, {5}},
@@ -25,8 +26,8 @@ const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
 
 Judged run_without(const Case& item, const Site* site, std::uint64_t seed) {
   Array in(dense(DType::f32, item.sizes), 1);
-  const bool index = std::holds_alternative<ReduceSpec>(item.request) &&
-                     std::get<ReduceSpec>(item.request).op == ReduceOp::argmax;
+  const bool index =
+      std::holds_alternative<ReduceSpec>(item.request) && std::get<ReduceSpec>(item.request).op == ReduceOp::argmax;
   Array out(dense(index ? DType::i64 : DType::f32, item.out_sizes));
   fill(in, Values::mixed);
   const PlanOptions plan{.device = tight(2), .strategy = item.strategy};
@@ -45,7 +46,8 @@ TEST(barriers, each_is_missed) {
         if (!run_without(item, &site, seed).failure.empty()) missed.insert(site);
   }
   EXPECT_GE(all.size(), 15u);
-  for (const Site& site : all) EXPECT_TRUE(missed.contains(site)) << site.file << ':' << site.line << " changes nothing";
+  for (const Site& site : all)
+    EXPECT_TRUE(missed.contains(site)) << site.file << ':' << site.line << " changes nothing";
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ void prepare(Context& fiber, void* stack, std::size_t bytes, void (*entry)()) {
   constexpr std::size_t kSaved = 6;
   forget(stack, bytes);
   fiber = {.stack_bottom = stack, .stack_bytes = bytes};
-  auto* top = reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t{15});
+  auto* top =
+      reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t{15});
   top -= 2;  // a function is entered with its stack 8 bytes off a multiple of 16
   *top = reinterpret_cast<std::uintptr_t>(entry);
   for (std::size_t i = 0; i < kSaved; ++i) *--top = 0;

@@ -24,7 +24,8 @@ TEST(grid, groups_take_turns) {
   for (const Case& item : kCases)
     for (const std::uint64_t seed : {1, 2, 3}) {
       SCOPED_TRACE(::testing::Message() << item.strategy << ' ' << ::testing::PrintToString(item.sizes) << ' ' << seed);
-      Array in(lay_out(DType::f32, item.sizes, seed == 2 ? Layout::padded : Layout::row_major), static_cast<Index>(seed));
+      Array in(lay_out(DType::f32, item.sizes, seed == 2 ? Layout::padded : Layout::row_major),
+               static_cast<Index>(seed));
       Array out(dense(DType::f32, item.sizes));
       fill(in, Values::mixed);
       const DeviceFacts device = tight(item.multiprocessors);

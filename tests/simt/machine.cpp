@@ -81,8 +81,8 @@ std::size_t stack_bytes(std::size_t thread) {
 }
 
 std::string describe(const Thread& thread) {
-  constexpr const char* kPlaces[] = {"runs",           "a shuffle",          "a block's barrier", "a cluster's barrier",
-                                     "a grid's barrier", "its turn to look"};
+  constexpr const char* kPlaces[] = {
+      "runs", "a shuffle", "a block's barrier", "a cluster's barrier", "a grid's barrier", "its turn to look"};
   std::string words = "thread " + std::to_string(thread.ids.thread) + " of block " + std::to_string(thread.block);
   if (thread.done) return words + " has left";
   words += std::string(" waits at ") + kPlaces[static_cast<int>(thread.waits)];
@@ -227,7 +227,8 @@ const Grid& grid() { return machine().grid; }
 
 void fail(const std::string& what) {
   Machine& m = machine();
-  m.report.failure = "thread " + std::to_string(self().ids.thread) + " of block " + std::to_string(self().block) + " " + what;
+  m.report.failure =
+      "thread " + std::to_string(self().ids.thread) + " of block " + std::to_string(self().block) + " " + what;
   switch_context(self().context, m.home, true);
   throw std::logic_error("simt: a thread came back");
 }
@@ -238,10 +239,12 @@ namespace {
 bool is_skipped(const Where& where) {
   Machine& m = machine();
   for (const Seen& seen : m.seen)
-    if (seen.line == where.line() && seen.column == where.column() && seen.file == where.file_name()) return seen.skipped;
+    if (seen.line == where.line() && seen.column == where.column() && seen.file == where.file_name())
+      return seen.skipped;
   const Site site{where.file_name(), where.line(), where.column()};
   m.report.barriers.insert(site);
-  m.seen.push_back({where.file_name(), where.line(), where.column(), m.options.skip != nullptr && *m.options.skip == site});
+  m.seen.push_back(
+      {where.file_name(), where.line(), where.column(), m.options.skip != nullptr && *m.options.skip == site});
   return m.seen.back().skipped;
 }
 

@@ -1,5 +1,5 @@
-// A GPU on one host thread: every CUDA thread is a fiber, every barrier and shuffle a meeting of fibers. Threads run in a
-// shuffled order until they meet; whoever meets nobody is reported.
+// A GPU on one host thread: every CUDA thread is a fiber, every barrier and shuffle a meeting of fibers. Threads run in
+// a shuffled order until they meet; whoever meets nobody is reported.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -34,8 +34,8 @@ struct Options {
 
 /// What a launch did.
 struct Report {
-  std::string failure;       // empty, or the first thing that went wrong
-  std::set<Site> barriers;   // that were reached
+  std::string failure;      // empty, or the first thing that went wrong
+  std::set<Site> barriers;  // that were reached
   std::int64_t threads = 0;
 };
 

@@ -37,8 +37,8 @@ struct Cell {
 
 template <class T>
 T* reserve(std::size_t count) {
-  void* const place = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const place =
+      mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED) throw std::runtime_error("simt: no memory for the arena");
   return static_cast<T*>(place);
 }
@@ -103,8 +103,8 @@ std::byte* allocate(std::size_t bytes, std::size_t offset, Access access, bool k
   Arena& all = arena();
   const std::size_t first = (all.used + kLine - 1) / kLine * kLine + kRedZone + offset % kLine, end = first + bytes;
   if (end + kRedZone > kArenaBytes) throw std::runtime_error("simt: the arena is full");
-  const std::uint8_t flags = static_cast<std::uint8_t>(kReadable | (access == Access::read_write ? kWritable : 0) |
-                                                       (known ? kKnown : 0));
+  const std::uint8_t flags =
+      static_cast<std::uint8_t>(kReadable | (access == Access::read_write ? kWritable : 0) | (known ? kKnown : 0));
   all.unpoison(first, bytes);
   std::memset(all.bytes + first, kGarbage, bytes);
   std::memset(all.flags + first, flags, bytes);
@@ -242,14 +242,14 @@ std::string thread_name(int thread, int threads) {
 std::string Ledger::read(int thread, const void* address, std::size_t bytes, bool aligned) {
   Arena& all = arena();
   const std::size_t first = all.index(address);
-  if (aligned && first % bytes != 0) return "reads " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
+  if (aligned && first % bytes != 0)
+    return "reads " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
   for (std::size_t at = first; at < first + bytes; ++at) {
     Cell& cell = all.cells[at];
     if (!(all.flags[at] & kReadable)) return "reads " + all.where(at);
     if (!all.is_known(at)) return "reads " + all.where(at) + ", which nobody wrote";
     if (cell.writer != kNobody && !is_ordered(thread, cell.writer, cell.written))
-      return "reads " + all.where(at) + ", which " + thread_name(cell.writer, threads_) +
-             " wrote since they last met";
+      return "reads " + all.where(at) + ", which " + thread_name(cell.writer, threads_) + " wrote since they last met";
     if (all.flags[at] & kWritable) note_reader(thread, at, cell.reader, cell.read);
   }
   return {};
@@ -258,7 +258,8 @@ std::string Ledger::read(int thread, const void* address, std::size_t bytes, boo
 std::string Ledger::write(int thread, const void* address, std::size_t bytes, bool aligned) {
   Arena& all = arena();
   const std::size_t first = all.index(address);
-  if (aligned && first % bytes != 0) return "writes " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
+  if (aligned && first % bytes != 0)
+    return "writes " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
   for (std::size_t at = first; at < first + bytes; ++at) {
     Cell& cell = all.cells[at];
     if (!(all.flags[at] & kWritable)) return "writes " + all.where(at);

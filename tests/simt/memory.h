@@ -10,8 +10,8 @@ namespace simt {
 
 enum class Access : std::uint8_t { read_only, read_write };
 
-/// A region of exactly `bytes`, at an address that leaves `offset` when divided by 64. Content: garbage, and `known` says
-/// whether reading it is allowed before something was written.
+/// A region of exactly `bytes`, at an address that leaves `offset` when divided by 64. Content: garbage, and `known`
+/// says whether reading it is allowed before something was written.
 std::byte* allocate(std::size_t bytes, std::size_t offset, Access access, bool known, const std::string& name);
 
 /// Gives back everything that was allocated since mark() said `to`.
@@ -39,7 +39,7 @@ class Ledger {
 
  private:
   using Time = std::uint32_t;
-  struct Known {  // of a block's writes, as somebody else sees them
+  struct Known {      // of a block's writes, as somebody else sees them
     Time before = 0;  // all that its threads wrote before this time
     int thread = -1;  // and what this thread wrote before `own`
     Time own = 0;

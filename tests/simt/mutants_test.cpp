@@ -23,7 +23,12 @@ const std::vector<Case>& cases() {
   static const DeviceFacts kDevice = small(DeviceFacts::h200(), 2);
   static const std::vector<Case> kCases = {
       {"rows", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 40003}, {2}, kDevice, Values::positive},
-      {"runs", ReduceSpec{.op = ReduceOp::sum, .axes = {1, 3}}, "rows_in_block", {2, 3, 4, 9}, {2, 4}, kDevice,
+      {"runs",
+       ReduceSpec{.op = ReduceOp::sum, .axes = {1, 3}},
+       "rows_in_block",
+       {2, 3, 4, 9},
+       {2, 4},
+       kDevice,
        Values::positive},
       {"maximum", reduce(ReduceOp::max, 1), "rows_in_block", {2, 203}, {2}, kDevice, Values::mixed},
       {"cluster", reduce(ReduceOp::sum, 1), "rows_in_cluster", {3, 3001}, {3}, kDevice, Values::positive},
@@ -70,6 +75,7 @@ std::string outcome(const Mutant& mutant) {
 TEST(mutants, each_is_noticed) {
   int noticed = 0;
   for (const Mutant& mutant : mutants()) {
+    if (!sees_accesses() && mutant.name != "whole") continue;  // a sanitizer would end the process
     const std::string failure = outcome(mutant);
     if (mutant.name == "whole") {
       EXPECT_EQ(failure, "") << mutant.kind;
@@ -78,7 +84,7 @@ TEST(mutants, each_is_noticed) {
       if (!failure.empty()) ++noticed;
     }
   }
-  EXPECT_GE(noticed, 25);
+  EXPECT_TRUE(noticed >= 25 || !sees_accesses()) << noticed;
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ MUTANTS = [
     ("run_begin", "run_walk.h", "max_of(-at,", "max_of(-at - 1,", "runs"),
     ("last_pack", "run_walk.h", "pack_of(end - 1) + 1", "pack_of(end - 1)", "rows"),
     ("first_pack", "run_walk.h", "first_ = pack_of(begin)", "first_ = pack_of(begin) + 1", "rows"),
-    ("last_of_lane", "rows.h", "      if (at >= walk.last()) continue;\n      const auto place = walk.place(at);\n      batch",
-     "      if (at >= walk.last() - 1) continue;\n      const auto place = walk.place(at);\n      batch", "rows"),
+    ("last_of_lane", "rows.h", "walk.last()) continue;\n      const auto place = walk.place(at);\n      batch",
+     "walk.last() - 1) continue;\n      const auto place = walk.place(at);\n      batch", "rows"),
     ("absent_elements", "batch.h", "if (kAll || view.has(i))", "if (kAll || view.has(i) || i == 0)", "maximum"),
     ("pack_end", "pack.h", "if (i >= low && i < high) pack", "if (i >= low && i <= high) pack", "rows"),
     ("store_end", "pack.h", "if (i >= low && i < high) to", "if (i >= low && i <= high) to", "softmax"),
@@ -41,12 +41,14 @@ MUTANTS = [
     ("last_mapped", "elementwise.h", "i < place.high", "i < place.high - 1", "elementwise"),
 ]
 
+PLAIN = "ResultSink, ReadAgain, Tuning>"
+
 # What each kind of case needs: the kernels, and where they are.
 KERNELS = {
-    "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, Tuning>"),
-    "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, Tuning>"),
-    "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, BlockScope, ResultSink, ReadAgain, Tuning>"),
-    "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, ClusterScope, ResultSink, ReadAgain, Tuning>"),
+    "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
+    "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
+    "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, BlockScope, " + PLAIN),
+    "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, ClusterScope, " + PLAIN),
     "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, ElementSink<float>, "
                           "InShared, Tuning>"),
     "grid": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "

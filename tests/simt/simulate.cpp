@@ -46,8 +46,7 @@ Request request_for(const AnyRequest& request, const ViewDesc& in, const ViewDes
   return std::visit([&](const auto& spec) { return request_of(in, out, spec, options); }, request);
 }
 
-void run_steps(const Schedule& schedule, const Pointers& pointers, const Options& options, Find find,
-               Judged& run) {
+void run_steps(const Schedule& schedule, const Pointers& pointers, const Options& options, Find find, Judged& run) {
   for (const Step& step : schedule.steps) {
     const Found found = find(step.kernel, layout_of(step));
     if (found.kernel == nullptr) {
@@ -58,13 +57,14 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
     const Bound bound = bind(step, pointers, found.threads);
     const LaunchShape& shape = bound.launch;
     const auto y = static_cast<unsigned>(shape.grid_y);
-    const Report report = launch({.x = static_cast<unsigned>(shape.grid_x),
-                                  .y = shape.cooperative ? y : std::min(y, options.most_y),
-                                  .threads = shape.threads,
-                                  .cluster = static_cast<unsigned>(shape.cluster),
-                                  .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
-                                  .cooperative = shape.cooperative},
-                                 [&] { found.kernel(bound.arguments); }, options);
+    const Report report = launch(
+        {.x = static_cast<unsigned>(shape.grid_x),
+         .y = shape.cooperative ? y : std::min(y, options.most_y),
+         .threads = shape.threads,
+         .cluster = static_cast<unsigned>(shape.cluster),
+         .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
+         .cooperative = shape.cooperative},
+        [&] { found.kernel(bound.arguments); }, options);
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {
       run.failure = words(step) + ": " + report.failure;
@@ -94,7 +94,8 @@ Judged simulate(const AnyRequest& request, Array& in, Array& out, const PlanOpti
   const Copy from(in, in_place ? Access::read_write : Access::read_only, true, "the input");
   const Copy to = in_place ? from : Copy(out, Access::read_write, false, "the output");
   Pointers pointers{.in = from.data(), .out = to.data(), .workspace = nullptr};
-  pointers.workspace = allocate(static_cast<std::size_t>(schedule.workspace_bytes), 0, Access::read_write, false, "the workspace");
+  pointers.workspace =
+      allocate(static_cast<std::size_t>(schedule.workspace_bytes), 0, Access::read_write, false, "the workspace");
   run_steps(schedule, pointers, options, find, run);
   to.copy_back();
   if (run.failure.empty() && !in_place && !from.is_unchanged()) run.failure = "the input was written to";

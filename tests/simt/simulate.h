@@ -7,7 +7,7 @@
 namespace simt {
 
 struct Judged {
-  std::string failure;  // of planning, of a launch, or of the result; empty when all is well
+  std::string failure;                    // of planning, of a launch, or of the result; empty when all is well
   bool refused = false, missing = false;  // the planner said no; the tables lack a kernel
   std::string strategy;
   std::set<Site> barriers;
@@ -21,6 +21,6 @@ ndfold::cuda::Found find_kernel(const ndfold::KernelKey& key, const ndfold::cuda
 
 /// `out` may be `in` itself.
 Judged simulate(const ndfold::test::AnyRequest& request, ndfold::test::Array& in, ndfold::test::Array& out,
-             const ndfold::PlanOptions& plan, const Options& options = {}, Find find = find_kernel);
+                const ndfold::PlanOptions& plan, const Options& options = {}, Find find = find_kernel);
 
 }  // namespace simt

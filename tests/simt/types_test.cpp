@@ -28,7 +28,8 @@ TEST(types, every_fold) {
     for (const AxisSet& axes : {AxisSet{2}, AxisSet{1}, AxisSet{0, 2}})
       for (const bool compensated : {false, true}) {
         const ReduceSpec spec{.op = static_cast<ReduceOp>(op), .axes = axes, .compensated = compensated};
-        if (!compensated || spec.op == ReduceOp::sum || spec.op == ReduceOp::mean) reduce(spec, DType::f32, op % 4, tally);
+        if (!compensated || spec.op == ReduceOp::sum || spec.op == ReduceOp::mean)
+          reduce(spec, DType::f32, op % 4, tally);
       }
   EXPECT_EQ(tally.strategies.size(), 3u);
 }
@@ -73,7 +74,8 @@ TEST(types, special_values) {
         in.set(5 * 45 + 44 - place, specials[i]);
         for (const AxisSet& axes : {AxisSet{1}, AxisSet{0}}) {
           run_forced(SoftmaxSpec{.axes = axes}, in, soft, kDevice, strategy, tally);
-          for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmin, ReduceOp::var, ReduceOp::logsumexp}) {
+          for (const ReduceOp op :
+               {ReduceOp::sum, ReduceOp::max, ReduceOp::argmin, ReduceOp::var, ReduceOp::logsumexp}) {
             Array out(dense(default_output(op, DType::f32), output_sizes(in.desc().sizes, axes)));
             run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, kDevice, strategy, tally);
           }
@@ -87,7 +89,8 @@ TEST(types, permutations) {
     const std::size_t rank = seed % 6;
     Sizes sizes, permuted;
     Order order;
-    for (std::size_t i = 0; i < rank; ++i) sizes.push_back(1 + static_cast<Index>(hash(seed * 8 + i) % (rank < 3 ? 90 : 9)));
+    for (std::size_t i = 0; i < rank; ++i)
+      sizes.push_back(1 + static_cast<Index>(hash(seed * 8 + i) % (rank < 3 ? 90 : 9)));
     for (const std::size_t axis : random_order(rank, seed)) {
       order.axes.push_back(static_cast<int>(axis));
       permuted.push_back(sizes[axis]);

@@ -1,5 +1,4 @@
 #include "kernels/folds/arg_extremum.h"
-
 #include "tests/simt/tables/table.h"
 
 namespace simt {

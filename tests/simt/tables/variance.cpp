@@ -1,5 +1,4 @@
 #include "kernels/folds/moments.h"
-
 #include "tests/simt/tables/table.h"
 
 namespace simt {
