@@ -49,8 +49,8 @@ KERNELS = {
     "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
     "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, BlockScope, " + PLAIN),
     "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, ClusterScope, " + PLAIN),
-    "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, ElementSink<float>, "
-                          "InShared, Tuning>"),
+    "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, "
+                          "ElementSink<float>, InShared, Tuning>"),
     "grid": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "
                        "InShared, Tuning>"),
     "columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, "
