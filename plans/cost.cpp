@@ -82,8 +82,7 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
 }
 
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
-  const bool last_block_folds = step.parts > 1 && step.kernel.scope == Scope::grid && !step.launch.cooperative;
-  return (step.launch.grid_barriers + (last_block_folds ? 1 : 0)) * device.grid_barrier_microseconds +
+  return step.launch.grid_barriers * device.grid_barrier_microseconds +
          (step.kernel.scope == Scope::cluster ? 2 * device.cluster_barrier_microseconds : 0);
 }
 

@@ -137,6 +137,16 @@ struct Launch {
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 
+/// Scope::grid. Blocks of one y are a group and take a tile (an output, or a panel of them) together, so a launch of
+/// fewer groups than tiles has several turns. `exchange` then begins with a line of kCounterBytes a group; after these
+/// come the states, by turn (two alternate), group, part and column of the tile. No content that they had before
+/// matters.
+inline constexpr Index kCounterBytes = 128;
+constexpr Index exchange_turns(Index tiles, Index groups) { return tiles > groups ? 2 : 1; }
+constexpr Index exchange_counter_bytes(Index tiles, Index groups) {
+  return tiles > groups ? groups * kCounterBytes : 0;
+}
+
 /// One launch. A fold visits `kept` outputs × `reduced` elements, both in row-major order of their axes (last is
 /// fastest). With `parts` > 1 each output is folded by that many blocks of `part` consecutive elements; state p of
 /// output k then goes to index k · parts + p.
@@ -156,7 +166,7 @@ struct Step {
   double alpha = 1;  ///< on elements as they are written
   Buffer in = {}, out = {};
   Buffer values = {};    ///< elementwise: one value or state an output, row-major over `kept`
-  Buffer exchange = {};  ///< Scope::grid: where blocks that share an output leave their states, then one counter a tile
+  Buffer exchange = {};  ///< Scope::grid: where blocks that share outputs leave states (exchange_turns() below)
   Launch launch = {};
   double bytes_read = 0;  ///< fewest possible
   double bytes_written = 0;

@@ -62,10 +62,12 @@ struct FoldParameters {
 };
 
 template <Fold F>
-F make_fold(const FoldParameters& parameters) {
+ND_HD F make_fold(const FoldParameters& parameters) {
   F fold;
-  if constexpr (requires { fold.scale; })
-    fold.scale = splat<typename F::Value>(static_cast<ScalarOf<typename F::Value>>(parameters.scale));
+  if constexpr (requires { fold.scale; }) {
+    using V = decltype(fold.scale);  // not F's Value where that is a state
+    fold.scale = splat<V>(static_cast<ScalarOf<V>>(parameters.scale));
+  }
   if constexpr (requires { fold.ddof; }) fold.ddof = parameters.ddof;
   return fold;
 }

@@ -4,7 +4,6 @@
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
-#include "plans/typing.h"
 
 #include <algorithm>
 
@@ -14,7 +13,6 @@ namespace {
 constexpr Index kSmallestTileBytes = 64 * 1024;  // below it a block keeps the tile alone, without a barrier
 constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
 constexpr Index kRunBytes = 128;
-constexpr Index kSlotTurns = 2;  // a group's next tile may publish before all have read the last
 
 // Blocks of a multiprocessor hide each other's waits; a row's blocks all wait together, so fewer and larger will do.
 Index blocks_of_multiprocessor(Body body) { return body == Body::rows ? 2 : 3; }
@@ -50,7 +48,7 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
   const Shape shape = shape_of(step, device);
-  const Index columns = body == Body::columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
+  const Index tiles = step.launch.grid[1];
   step.kernel.scope = Scope::grid;
   step.part = shape.part;
   step.parts = shape.parts;
@@ -61,8 +59,7 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
 
   WorkspaceLayout workspace;
   Schedule schedule;
-  const Index state = state_bytes(problem.fold, problem.accumulate);
-  step.exchange = workspace.place(Checked(kSlotTurns) * shape.groups * shape.parts * columns * state);
+  step.exchange = workspace.place(exchange_bytes(step, tiles));
   schedule.steps.push_back(std::move(step));
   workspace.finish(schedule);
   return schedule;

@@ -1,10 +1,10 @@
 // split: fold parts, exchange states, fold the states. Few outputs, much to fold.
-// On a CPU that is one step after another; on a GPU the last block of an output to finish folds its states: one launch.
+// On a CPU that is one step after another; on a GPU whose blocks are all resident they leave states, meet, and fold
+// them: one launch (docs/adr/0012-blocks-meet-at-the-grids-barrier.md).
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
-#include "plans/typing.h"
 
 #include <algorithm>
 
@@ -16,17 +16,12 @@ constexpr Index kWorthSharing = Index{1} << 18;     // elements
 constexpr Index kSmallestPart = Index{1} << 15;     // elements, for a core
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
-constexpr Index kCounterBytes = 4;
-constexpr Index kLineBytes = 128;  // parts of a row end where a line of memory does
+constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
 Step whole_step(const Problem& problem, const DeviceFacts& device) {
   return fold_step(problem, preferred_body(problem, device), tuning_for(device, question_of("split", problem)));
-}
-
-Index columns_of(const Step& step) {
-  return step.kernel.body == Body::columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
 }
 
 // Elements of a part, so that a CPU's parts do not depend on how many cores it has.
@@ -53,13 +48,6 @@ Index part_of(const Problem& problem, const DeviceFacts& device, const Step& who
   return std::min(reduced, run <= wanted ? ceil_divide(wanted, run) * run : wanted);
 }
 
-// The states of all parts of all outputs, then one counter a tile.
-Checked exchange_bytes(const Step& fold) {
-  const Checked states =
-      Checked(elements(fold.kept)) * fold.parts * state_bytes(fold.kernel.fold, fold.kernel.accumulate);
-  return states + WorkspaceLayout::kAlignment + Checked(fold.launch.grid[1]) * kCounterBytes;
-}
-
 void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
   const Buffer states = workspace.place(states_bytes(whole, ceil_divide(elements(whole.reduced), part)));
   Step fold = whole;
@@ -70,13 +58,24 @@ void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step
   schedule.steps.push_back(std::move(merge));
 }
 
-void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
+Step one_launch(const Step& whole, Index part) {
   Step fold = whole;
   fold.part = part;
   fold.parts = ceil_divide(elements(whole.reduced), part);
   fold.kernel.scope = Scope::grid;
   fold.launch.grid[0] = fold.parts;
-  fold.exchange = workspace.place(exchange_bytes(fold));
+  fold.launch.cooperative = true;
+  fold.launch.grid_barriers = 1;
+  return fold;
+}
+
+bool can_meet(const Step& fold, const DeviceFacts& device) {
+  const Index resident = resident_blocks(fold, device) * device.multiprocessors;
+  return device.cooperative && fold.parts <= resident && fold.launch.grid[1] <= resident / fold.parts;
+}
+
+void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, Step fold, Buffer merged) {
+  fold.exchange = workspace.place(exchange_bytes(fold, fold.launch.grid[1]));
   if (merged.place == Buffer::Place::workspace) leave_states(fold, merged);
   schedule.steps.push_back(std::move(fold));
 }
@@ -105,7 +104,11 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   // Forced onto something small, it still splits in two.
   const Index part = std::min(part_of(problem, device, whole), ceil_divide(problem.axes.reduced_elements(), 2));
   const Buffer merged = softmax ? workspace.place(states_bytes(whole, 1)) : kOutput;
-  (is_cpu(device) ? add_two_launches : add_one_launch)(schedule, workspace, whole, part, merged);
+  Step shared = one_launch(whole, part);
+  if (!is_cpu(device) && can_meet(shared, device))
+    add_one_launch(schedule, workspace, std::move(shared), merged);
+  else
+    add_two_launches(schedule, workspace, whole, part, merged);
   if (softmax) {
     const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
     Step normalize = elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged);

@@ -38,6 +38,18 @@ Index panels(const Step& step) {
   return step.kept.empty() ? 1 : ceil_divide(step.kept.back().size, panel_elements(step));
 }
 
+Index columns_of(const Step& step) {
+  const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
+  return columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
+}
+
+Checked exchange_bytes(const Step& step, Index tiles) {
+  const Index groups = step.launch.grid[1];
+  const Checked states = Checked(exchange_turns(tiles, groups)) * groups * step.parts * columns_of(step) *
+                         state_bytes(step.kernel.fold, step.kernel.accumulate);
+  return states + exchange_counter_bytes(tiles, groups);
+}
+
 Step fold_step(const Problem& problem, Body body, const TuningRow& tuned) {
   Step step;
   step.kept = problem.axes.kept;

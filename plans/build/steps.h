@@ -35,6 +35,12 @@ Step elementwise_step(MapKind map, const Step& rows, Buffer in, DType input, Buf
 Index panel_elements(const Step& step);
 Index panels(const Step& step);
 
+/// Outputs of the widest tile: those of a panel, or one.
+Index columns_of(const Step& step);
+
+/// Bytes of `exchange` where blocks of one y share `tiles` outputs or panels (step.h says how it is laid out).
+Checked exchange_bytes(const Step& step, Index tiles);
+
 /// The same sizes, dense and row-major in steps of `unit`, as input and output strides.
 std::vector<Axis> dense_axes(const std::vector<Axis>& axes, Index unit = 1);
 

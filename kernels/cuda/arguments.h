@@ -1,0 +1,80 @@
+// What a launch is given: one plain struct, passed by value, and the fast division that finds a tile's offsets.
+#pragma once
+#include <ndfold/step.h>
+
+#include "kernels/folds/host_device.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ndfold::cuda {
+
+/// After axes of size 1 are gone every axis has at least two elements, and no tensor has 2^63: 62 axes are the most
+/// there is, so no rank is refused.
+inline constexpr int kMostAxes = 62;
+
+/// Shared bytes of a block that exchanges of states use; a tile of waiting elements comes after them. Plans reckon with
+/// the same number (plans/build/geometry.cpp).
+inline constexpr int kExchangeBytes = 3 * 1024;
+
+inline constexpr int kWarp = 32;
+
+/// Divides 0 ≤ n < 2^63: the high word of n · multiplier, shifted (Granlund and Montgomery 1994). By 1: multiplier 0.
+struct Divider {
+  std::uint64_t multiplier = 0;
+  std::int64_t shift = 0;
+};
+
+struct AxisNumbers {
+  Index size = 1;
+  Index in = 0, out = 0;  ///< strides in elements; `out` is a weight for argmax, as in Axis
+  Index value = 0;        ///< elementwise: stride in the values
+  Divider by = {};        ///< divides by size
+};
+
+/// One step with its buffers. What an axis is for depends on the body:
+/// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
+/// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
+/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another.
+struct Arguments {
+  const std::byte* in = nullptr;  ///< with the step's offset
+  std::byte* out = nullptr;
+  const std::byte* values = nullptr;
+  std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks
+  unsigned* counters = nullptr;   ///< Scope::grid: one a group of blocks
+
+  Index tiles = 1;            ///< what blocks share in y
+  Index reduced = 1;          ///< elements folded into one output
+  Index part = 1, parts = 1;  ///< as in Step
+  Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
+  double scale = 1, alpha = 1;
+
+  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins
+  Divider by_packs = {};   ///< divides by packs_of_run
+  Index panels = 1;        ///< columns: panels side by side; permute: tiles along the lane axis
+  Divider by_panels = {};
+  Index cross_tiles = 1;  ///< permute: tiles along the cross axis
+  Divider by_cross_tiles = {};
+  Index tile_bytes = 0;  ///< shared bytes for elements that wait
+  int lanes = 1;         ///< rows: lanes that share a row; columns: lanes side by side
+  Index columns = 1;     ///< columns: outputs of a whole panel; what a group's part leaves states of
+  int phase = 0;         ///< columns: elements by which panels begin before the axis, so that packs are aligned
+  int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis
+  MapKind map = MapKind::none;
+  SinkKind sink = SinkKind::store;
+  DType output = DType::f32;
+
+  AxisNumbers lane_axis, cross_axis;
+  int tile_rank = 0, walk_rank = 0;
+  AxisNumbers axes[kMostAxes];  ///< tile_rank axes, then walk_rank axes; each from far to near
+
+  ND_HD const AxisNumbers* tile_axes() const { return axes; }
+  ND_HD const AxisNumbers* walk_axes() const { return axes + tile_rank; }
+};
+
+/// Kernel parameters of every toolkit and device have at least this much room.
+static_assert(sizeof(Arguments) <= 4096);
+
+using Kernel = void (*)(Arguments);
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,162 @@
+// Body columns: lanes along a kept axis. A block folds a panel of neighbouring outputs; a lane has a pack of them, and
+// slots of lanes behind each other take every n-th row.
+#pragma once
+#include "kernels/cuda/rows.h"
+
+namespace ndfold::cuda {
+
+/// What a lane sees of a panel: its columns [low, high), and where they lie.
+struct Panel {
+  Index outputs;  ///< outputs before the panel's outer index
+  Index column;   ///< of element 0 of the lane's pack
+  Index in, out;  ///< offsets of that element, in elements
+  int low, high;
+  int first, width;  ///< of all lanes' elements, those with an output
+};
+
+/// Panels begin `phase` elements before the axis, so that packs are aligned in memory.
+template <int kSize>
+__device__ Panel panel_of(const Arguments& step, Index tile, const ColumnLanes& lanes) {
+  const AxisNumbers& axis = step.lane_axis;
+  const int width = lanes.across * kSize;
+  const Index outer = quotient(tile, step.by_panels);
+  const Index start = (tile - outer * step.panels) * width - step.phase;
+  const Offsets base = offsets(step.tile_axes(), step.tile_rank, outer);
+  Panel panel;
+  panel.outputs = outer * axis.size;
+  panel.column = start + lanes.lane() * kSize;
+  panel.in = base.in + panel.column * axis.in;
+  panel.out = base.out + panel.column * axis.out;
+  const auto within = [](Index n, int most) { return static_cast<int>(n < 0 ? 0 : n > most ? most : n); };
+  panel.low = within(-panel.column, kSize);
+  panel.high = within(axis.size - panel.column, kSize);
+  panel.first = within(-start, width);
+  panel.width = within(axis.size - start, width) - panel.first;
+  return panel;
+}
+
+/// Element `column` of kUnroll rows, as a view for fold_view(). Rows beyond the last are missing.
+template <class Source, int kUnroll>
+struct ColumnBatch {
+  static constexpr int kCount = kUnroll;
+  const Pack<typename Source::Element, Source::kSize> (&packs)[kUnroll];
+  const Index (&rows)[kUnroll];
+  int count;
+  int column;
+
+  __device__ auto number(int i) const { return Source::value(packs[i].at[column]); }
+  __device__ Index index(int i) const { return rows[i]; }
+  __device__ bool has(int i) const { return i < count; }
+};
+
+/// Rows [begin, end) of the reduced axes, those of one slot of lanes.
+struct RowsOfSlot {
+  Index begin, end;
+  int slot, slots;
+};
+
+template <class Source, int kUnroll, class F, class Waiting>
+__device__ void fold_panel(const F& fold, const Arguments& step, const Panel& panel, const RowsOfSlot& rows, int packs,
+                           int lane, Waiting& waiting, typename F::State (&states)[Source::kSize]) {
+  constexpr int kSize = Source::kSize;
+  using Element = typename Source::Element;
+  Tree<F, kSize> tree(fold);
+  bool first_batch = true;
+  for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
+    Pack<Element, kSize> batch[kUnroll];
+    Index index[kUnroll];
+    int count = 0;
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const Index at = row + static_cast<Index>(u) * rows.slots;
+      batch[u] = {};
+      index[u] = 0;
+      if (at >= rows.end) continue;
+      const Offsets start = offsets(step.walk_axes(), step.walk_rank, at);
+      const Element* from = reinterpret_cast<const Element*>(step.in) + panel.in + start.in;
+      batch[u] = load_pack<Element, kSize>(from, step.lane_axis.in, panel.low, panel.high);
+      index[u] = start.out;
+      if (panel.low < panel.high) waiting.keep((at - rows.begin) * packs + lane, first_batch, u, batch[u]);
+      ++count;
+    }
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const ColumnBatch<Source, kUnroll> view{batch, index, count, c};
+      states[c] = count == kUnroll ? fold_view<true>(fold, view) : fold_view<false>(fold, view);
+    }
+    tree.push(states);
+    first_batch = false;
+  }
+  tree.result(states);
+}
+
+template <class Source, class Out, int kUnroll, class A, class Waiting>
+__device__ void map_panel(const Arguments& step, const Panel& panel, const RowsOfSlot& rows, int packs, int lane,
+                          const Normalizer<A> (&normalizers)[Source::kSize], const Waiting& waiting) {
+  constexpr int kSize = Source::kSize;
+  using Element = typename Source::Element;
+  const A scale = static_cast<A>(step.scale);
+  bool first_batch = true;
+  for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const Index at = row + static_cast<Index>(u) * rows.slots;
+      if (at >= rows.end || panel.low >= panel.high) continue;
+      const Offsets start = offsets(step.walk_axes(), step.walk_rank, at);
+      Pack<Element, kSize> elements;
+      if (!waiting.get((at - rows.begin) * packs + lane, first_batch, u, elements)) {
+        const Element* from = reinterpret_cast<const Element*>(step.in) + panel.in + start.in;
+        elements = load_pack<Element, kSize>(from, step.lane_axis.in, panel.low, panel.high);
+      }
+      Out mapped[kSize];
+#pragma unroll
+      for (int i = 0; i < kSize; ++i)
+        mapped[i] = to_element<Out>(normalizers[i].map(step.map, Source::value(elements.at[i]) * scale));
+      store_pack(mapped, reinterpret_cast<Out*>(step.out) + panel.out + start.out, step.lane_axis.out, panel.low,
+                 panel.high);
+    }
+    first_batch = false;
+  }
+}
+
+template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
+  using Waiting = typename Residency::template Place<Pack<typename Source::Element, Source::kSize>, Tuning::kUnroll>;
+  constexpr int kSize = Source::kSize;
+  const Scope scope(step);
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const ColumnLanes lanes{step.lanes};
+  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  // Packs of a row that wait: the same number in every panel, so that a place always belongs to the same lane.
+  const Index needed = (step.lane_axis.size + step.phase + kSize - 1) / kSize;
+  const int packs = needed < lanes.across ? static_cast<int>(needed) : lanes.across;
+  int turn = 0;
+  for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
+    for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
+      const Panel panel = panel_of<kSize>(step, tile, lanes);
+      const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
+      const RowsOfSlot rows{begin, end, slot, slots};
+      Waiting waiting(step);
+      typename F::State states[kSize];
+      fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, packs, lanes.lane(), waiting, states);
+      scope.combine_columns(fold, states, lanes, panel.first, panel.width, turn);
+      if constexpr (Sink::kMaps) {
+        using A = typename Source::Value;
+        Normalizer<A> normalizers[kSize];
+#pragma unroll
+        for (int c = 0; c < kSize; ++c) normalizers[c] = Normalizer<A>::of(step.map, states[c], step.alpha);
+        map_panel<Source, typename Sink::Out, Tuning::kUnroll>(step, panel, rows, packs, lanes.lane(), normalizers,
+                                                               waiting);
+      } else if (slot == 0 && (!Scope::kSharesParts || blockIdx.x == 0)) {
+#pragma unroll
+        for (int c = 0; c < kSize; ++c)
+          if (c >= panel.low && c < panel.high) {
+            const Index output = panel.outputs + panel.column + c;
+            sink_state(step, fold, states[c], panel.out + c * step.lane_axis.out,
+                       Scope::kSharesParts ? output : output * step.parts + part);
+          }
+      }
+    }
+}
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,60 @@
+// One state from a state a lane: over the lanes of a warp, a block, a cluster. Every lane comes, and every lane goes
+// away with the whole.
+#pragma once
+#include "kernels/cuda/dialect.h"
+#include "kernels/folds/fold.h"
+
+namespace ndfold::cuda {
+
+/// Over lanes of a warp whose numbers differ in the bits from `from` up to below `to`, both powers of two.
+template <class F>
+__device__ typename F::State combine_lanes(const F& fold, typename F::State state, int from, int to) {
+  const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+  for (int mask = from; mask < to; mask *= 2) state = fold.combine(state, warp.shfl_xor(state, mask));
+  return state;
+}
+
+/// A copy of its own: compilers that watch memory do not look into the arguments of calls.
+template <class State>
+__device__ State read_state(const State* from) {
+  const State state = *from;
+  return state;
+}
+
+template <class State>
+__device__ State* exchange_area() {
+  static_assert(sizeof(State) * kWarp <= kExchangeBytes);
+  return reinterpret_cast<State*>(shared_memory());
+}
+
+/// Over a block: warps first, then one state a warp.
+template <class F>
+__device__ typename F::State combine_block(const F& fold, typename F::State state) {
+  const auto block = cg::this_thread_block();
+  auto* const area = exchange_area<typename F::State>();
+  const int warps = threads_of_block() / kWarp, lane = lane_of_warp();
+  state = combine_lanes(fold, state, 1, kWarp);
+  if (warps == 1) return state;
+  if (lane == 0) area[thread_of_block() / kWarp] = state;
+  block.sync();
+  state = combine_lanes(fold, lane < warps ? read_state(area + lane) : fold.identity(), 1, kWarp);
+  block.sync();  // the area is used again
+  return state;
+}
+
+/// Over the blocks of a cluster, one state each.
+template <class F>
+__device__ typename F::State combine_cluster(const F& fold, typename F::State state) {
+  const auto cluster = this_cluster();
+  auto* const area = exchange_area<typename F::State>();
+  const int blocks = static_cast<int>(cluster.num_blocks()), lane = lane_of_warp();
+  state = combine_block(fold, state);
+  if (thread_of_block() == 0) *area = state;
+  cluster.sync();
+  state = lane < blocks ? read_state(cluster.map_shared_rank(area, static_cast<unsigned>(lane))) : fold.identity();
+  state = combine_lanes(fold, state, 1, kWarp);
+  cluster.sync();  // nobody leaves, or writes again, while others read
+  return state;
+}
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,75 @@
+// The words of CUDA that kernels are written in: cooperative groups, and a few operations that a host compiler needs
+// told another way (tests/simt runs this very text on a CPU).
+#pragma once
+#include "kernels/cuda/arguments.h"
+
+#include <cooperative_groups.h>
+
+namespace ndfold::cuda {
+
+namespace cg = cooperative_groups;
+
+/// The dynamic shared memory of this block, aligned to 16 bytes.
+__device__ inline std::byte* shared_memory() {
+#ifdef __CUDACC__
+  extern __shared__ uint4 memory[];
+  return reinterpret_cast<std::byte*>(memory);
+#else
+  return simt::shared_memory();
+#endif
+}
+
+/// Clusters came with sm_90; before, plans have none and a block stands for its cluster.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+struct Cluster {
+  __device__ void sync() const { cg::this_thread_block().sync(); }
+  __device__ unsigned num_blocks() const { return 1; }
+  template <class T>
+  __device__ T* map_shared_rank(T* mine, unsigned) const {
+    return mine;
+  }
+};
+__device__ inline Cluster this_cluster() { return {}; }
+#else
+__device__ inline cg::cluster_group this_cluster() { return cg::this_cluster(); }
+#endif
+
+/// Adds 1; what this thread saw before is seen by whoever sees the sum through load_acquire().
+__device__ inline void add_release(unsigned* counter) {
+#ifdef __CUDACC__
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+#else
+  simt::add_release(counter);
+#endif
+}
+
+__device__ inline unsigned load_acquire(const unsigned* counter) {
+#ifdef __CUDACC__
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+  return value;
+#else
+  return simt::load_acquire(counter);
+#endif
+}
+
+/// The high 64 bits of a product.
+__device__ inline std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+#ifdef __CUDACC__
+  return __umul64hi(a, b);
+#else
+  return simt::high_product(a, b);
+#endif
+}
+
+__device__ inline Index quotient(Index n, const Divider& by) {
+  if (by.multiplier == 0) return n;
+  return static_cast<Index>(high_product(static_cast<std::uint64_t>(n), by.multiplier) >> by.shift);
+}
+
+/// A thread's number in its block, the threads of the block, and its number in its warp.
+__device__ inline int thread_of_block() { return static_cast<int>(threadIdx.x); }
+__device__ inline int threads_of_block() { return static_cast<int>(blockDim.x); }
+__device__ inline int lane_of_warp() { return thread_of_block() % kWarp; }
+
+}  // namespace ndfold::cuda

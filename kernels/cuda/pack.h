@@ -1,0 +1,60 @@
+// Packs: neighbouring elements that one lane loads and stores at once, where alignment and the ends of a run allow it.
+#pragma once
+#include "kernels/cuda/dialect.h"
+#include "kernels/cuda/elements.h"
+
+#include <algorithm>
+
+namespace ndfold::cuda {
+
+inline constexpr int kVectorBytes = 16;  // of the widest load
+
+template <class T, int kSize>
+struct alignas(kSize == 1 ? alignof(T) : sizeof(T) * kSize) Pack {
+  T at[kSize];
+};
+
+/// Elements of the widest load.
+template <class T>
+inline constexpr int kVector = sizeof(T) < kVectorBytes ? kVectorBytes / static_cast<int>(sizeof(T)) : 1;
+
+template <class P>
+__device__ bool is_aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % alignof(P) == 0;
+}
+
+/// Elements [low, high) of the pack at `from`, which are `stride` apart; the others are zeros and never touched.
+template <class T, int kSize>
+__device__ Pack<T, kSize> load_pack(const T* from, Index stride, int low, int high) {
+  using P = Pack<T, kSize>;
+  if constexpr (kSize > 1)
+    if (low == 0 && high == kSize && stride == 1 && is_aligned<P>(from)) return *reinterpret_cast<const P*>(from);
+  P pack = {};
+#pragma unroll
+  for (int i = 0; i < kSize; ++i)
+    if (i >= low && i < high) pack.at[i] = from[i * stride];
+  return pack;
+}
+
+/// Stores elements [low, high) at `to`, `stride` apart, in vectors where they fit.
+template <class T, int kSize>
+__device__ void store_pack(const T (&elements)[kSize], T* to, Index stride, int low, int high) {
+  constexpr int kPart = std::min(kSize, kVector<T>);
+  using P = Pack<T, kPart>;
+  if constexpr (kPart > 1)
+    if (low == 0 && high == kSize && stride == 1 && is_aligned<P>(to)) {
+#pragma unroll
+      for (int part = 0; part < kSize; part += kPart) {
+        P pack;
+#pragma unroll
+        for (int i = 0; i < kPart; ++i) pack.at[i] = elements[part + i];
+        *reinterpret_cast<P*>(to + part) = pack;
+      }
+      return;
+    }
+#pragma unroll
+  for (int i = 0; i < kSize; ++i)
+    if (i >= low && i < high) to[i * stride] = elements[i];
+}
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,74 @@
+// Walks runs of the lane axis in packs: which pack a lane takes, which of its elements belong to the walk, where they
+// lie. A pack is aligned in memory wherever its run begins, so the ends of a run are packs with fewer elements.
+#pragma once
+#include "kernels/cuda/odometer.h"
+#include "kernels/cuda/source.h"
+
+namespace ndfold::cuda {
+
+/// One pack: its first element may lie before the run.
+template <class T>
+struct Place {
+  const T* in;
+  Index out;    ///< offset in the output, or number within the reduced axes
+  Index value;  ///< offset in the values
+  int low, high;
+};
+
+/// Elements [begin, end), row-major, of the walked axes and the lane axis, from `base` on.
+template <class Source>
+class RunWalk {
+  using T = typename Source::Element;
+  static constexpr int kSize = Source::kSize;
+
+ public:
+  __device__ RunWalk(const Arguments& step, const T* base, Index begin, Index end)
+      : step_(step), base_(base), begin_(begin), end_(end) {
+    if (begin >= end) return;
+    first_ = pack_of(begin);
+    last_ = pack_of(end - 1) + 1;
+  }
+
+  /// Packs first() … last() - 1 cover the elements.
+  __device__ Index first() const { return first_; }
+  __device__ Index last() const { return last_; }
+
+  __device__ Place<T> place(Index pack) const {
+    const Index run = step_.walk_rank == 0 ? 0 : quotient(pack, step_.by_packs);
+    const Offsets start = offsets(step_.walk_axes(), step_.walk_rank, run);
+    const AxisNumbers& axis = step_.lane_axis;
+    const T* from = base_ + start.in;
+    const Index at = (pack - run * step_.packs_of_run) * kSize - phase(from);  // of element 0, within the run
+    const Index number = run * axis.size + at;                                 // of element 0, within the walk
+    const Index low = max_of(max_of(-at, begin_ - number), 0);
+    const Index high = min_of(min_of(axis.size - at, end_ - number), kSize);
+    return {from + at * axis.in, start.out + at * axis.out, start.value + at * axis.value, static_cast<int>(low),
+            static_cast<int>(high)};
+  }
+
+ private:
+  __device__ static Index min_of(Index a, Index b) { return a < b ? a : b; }
+  __device__ static Index max_of(Index a, Index b) { return a > b ? a : b; }
+
+  /// Elements between the last multiple of a pack and the start of a run.
+  __device__ static int phase(const T* from) {
+    if constexpr (kSize == 1)
+      return 0;
+    else
+      return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % kSize);
+  }
+
+  __device__ Index pack_of(Index element) const {
+    if (step_.walk_rank == 0) return (element + phase(base_)) / kSize;
+    const Index run = quotient(element, step_.lane_axis.by);
+    const T* from = base_ + offsets(step_.walk_axes(), step_.walk_rank, run).in;
+    return run * step_.packs_of_run + (element - run * step_.lane_axis.size + phase(from)) / kSize;
+  }
+
+  const Arguments& step_;
+  const T* base_;
+  Index begin_, end_;
+  Index first_ = 0, last_ = 0;
+};
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,110 @@
+// Scopes: which tile and part a block folds, and who folds it together. All have the same words, so that a body is
+// written once.
+#pragma once
+#include "kernels/cuda/combine_columns.h"
+#include "kernels/cuda/meeting.h"
+
+namespace ndfold::cuda {
+
+/// Blocks stride over parts in x and over tiles in y: a grid may be smaller than the work.
+struct BlockScope {
+  static constexpr bool kSharesParts = false;
+  __device__ explicit BlockScope(const Arguments&) {}
+  __device__ int lane() const { return thread_of_block(); }
+  __device__ int lanes() const { return threads_of_block(); }
+  __device__ Index tiles_at_once() const { return 1; }
+  __device__ Index tile_of(Index first) const { return first; }
+  __device__ bool speaks() const { return thread_of_block() == 0; }
+
+  template <class F>
+  __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
+    return combine_block(fold, state);
+  }
+  template <int kColumns, class F>
+  __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes, int,
+                                  int, int) const {
+    combine_block_columns(fold, states, lanes);
+  }
+};
+
+/// Some lanes of a warp share a row; a block takes many rows side by side.
+struct LanesScope {
+  static constexpr bool kSharesParts = false;
+  __device__ explicit LanesScope(const Arguments& step) : lanes_(step.lanes) {}
+  __device__ int lane() const { return thread_of_block() % lanes_; }
+  __device__ int lanes() const { return lanes_; }
+  __device__ Index tiles_at_once() const { return threads_of_block() / lanes_; }
+  __device__ Index tile_of(Index first) const { return first + thread_of_block() / lanes_; }
+  __device__ bool speaks() const { return lane() == 0; }
+
+  template <class F>
+  __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
+    return combine_lanes(fold, state, 1, lanes_);
+  }
+
+ private:
+  int lanes_;
+};
+
+/// The blocks of a cluster fold a part each.
+struct ClusterScope : BlockScope {
+  static constexpr bool kSharesParts = true;
+  using BlockScope::BlockScope;
+  __device__ bool speaks() const { return blockIdx.x == 0 && thread_of_block() == 0; }
+
+  template <class F>
+  __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
+    return combine_cluster(fold, state);
+  }
+  template <int kColumns, class F>
+  __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes, int,
+                                  int, int) const {
+    combine_cluster_columns(fold, states, lanes);
+  }
+};
+
+/// Any number of co-resident blocks fold a part each, leave their states in memory, and meet.
+struct GridScope : BlockScope {
+  static constexpr bool kSharesParts = true;
+  __device__ explicit GridScope(const Arguments& step) : BlockScope(step), parts_(step.parts), meeting_(step) {}
+  __device__ bool speaks() const { return blockIdx.x == 0 && thread_of_block() == 0; }
+
+  template <class F>
+  __device__ typename F::State combine(const F& fold, typename F::State state, int turn) const {
+    using State = typename F::State;
+    state = combine_block(fold, state);
+    if (thread_of_block() == 0) *meeting_.slot<State>(turn, blockIdx.x) = state;
+    meeting_.meet(turn);
+    state = fold.identity();
+    for (Index part = thread_of_block(); part < parts_; part += threads_of_block())
+      state = fold.combine(state, read_state(meeting_.slot<State>(turn, part)));
+    return combine_block(fold, state);
+  }
+
+  /// `width` columns of the tile have an output, from lane element `first` on.
+  template <int kColumns, class F>
+  __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
+                                  int first, int width, int turn) const {
+    using State = typename F::State;
+    combine_block_columns(fold, states, lanes);
+    State* const mine = meeting_.slot<State>(turn, blockIdx.x);
+    if (lanes.slot() == 0 && lanes.speaks())
+      columns_of_turn(lanes, first, width, states, [&](int at, State& s) { mine[at] = s; });
+    meeting_.meet(turn);
+    const int rows = threads_of_block() / lanes.across;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) states[c] = fold.identity();
+    for (Index part = thread_of_block() / lanes.across; part < parts_; part += rows) {
+      const State* const theirs = meeting_.slot<State>(turn, part);
+      columns_of_turn(lanes, first, width, states,
+                      [&](int at, State& s) { s = fold.combine(s, read_state(theirs + at)); });
+    }
+    combine_block_columns(fold, states, lanes);
+  }
+
+ private:
+  Index parts_;
+  Meeting meeting_;
+};
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,35 @@
+// Sources: what a lane loads at a time, and what number each element stands for.
+#pragma once
+#include "kernels/cuda/pack.h"
+#include "kernels/folds/fold.h"
+
+namespace ndfold::cuda {
+
+/// Elements of type T read as numbers of type A, kPack neighbours at a time; 1 when they are not neighbours.
+template <class T, class A, int kPack>
+struct Elements {
+  using Element = T;
+  using Value = A;
+  static constexpr int kSize = kPack;
+  __device__ static A value(T element) { return from_element<A>(element); }
+};
+
+/// Whether elements are 0: what any, all and count_nonzero fold.
+template <class T, class A, int kPack>
+struct Truths {
+  using Element = T;
+  using Value = A;
+  static constexpr int kSize = kPack;
+  __device__ static A value(T element) { return static_cast<A>(is_nonzero(element)); }
+};
+
+/// States of an earlier step.
+template <class F>
+struct States {
+  using Element = typename F::State;
+  using Value = typename F::State;
+  static constexpr int kSize = 1;
+  __device__ static Value value(const Element& state) { return state; }
+};
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,47 @@
+// Every kernel body, scope, source, sink and residency once, as nvcc sees them. Nothing here runs.
+#include "kernels/cuda/kernel_of.h"
+#include "kernels/folds/arg_extremum.h"
+#include "kernels/folds/moments.h"
+#include "kernels/folds/sum.h"
+
+namespace ndfold::cuda {
+
+/// What a catalog looks like: references keep the kernels alive.
+Kernel kernels_of_bodies[] = {
+    rows<Elements<float, float, 4>, folds::Sum<float>, LanesScope, ResultSink, ReadAgain, Tuned<256, 8>>,
+    rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, Tuned<512, 8>>,
+    rows<Elements<float, float, 4>, folds::Sum<float>, ClusterScope, ResultSink, ReadAgain, Tuned<512, 8>>,
+    rows<Elements<float, float, 4>, folds::Sum<float>, GridScope, ResultSink, ReadAgain, Tuned<512, 8, 2>>,
+    rows<Elements<Half, float, 8>, folds::Variance<float>, BlockScope, ResultSink, ReadAgain, Tuned<512, 4>>,
+    rows<Elements<float, float, 1>, folds::ArgMax<float>, BlockScope, ResultSink, ReadAgain, Tuned<512, 8>>,
+    rows<States<folds::Variance<float>>, folds::Merge<folds::Variance<float>>, BlockScope, ResultSink, ReadAgain,
+         Tuned<512, 4>>,
+    rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, LanesScope, ElementSink<float>, InRegisters,
+         Tuned<256, 4>>,
+    rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, ElementSink<float>, InRegisters,
+         Tuned<1024, 4>>,
+    rows<Elements<BFloat16, float, 8>, folds::OnlineSoftmax<float>, BlockScope, ElementSink<BFloat16>, InRegisters,
+         Tuned<512, 4>>,
+    rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, ClusterScope, ElementSink<float>, InShared,
+         Tuned<512, 4>>,
+    rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, InShared,
+         Tuned<512, 4, 2>>,
+    columns<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, Tuned<512, 8>>,
+    columns<Elements<float, float, 4>, folds::Variance<float>, GridScope, ResultSink, ReadAgain, Tuned<512, 8, 2>>,
+    columns<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, ElementSink<float>, InShared,
+            Tuned<512, 4>>,
+    columns<Elements<BFloat16, float, 8>, folds::OnlineSoftmax<float>, BlockScope, ElementSink<BFloat16>, InShared,
+            Tuned<512, 4>>,
+    columns<Elements<float, float, 4>, folds::OnlineSoftmax<float>, ClusterScope, ElementSink<float>, InShared,
+            Tuned<512, 4>>,
+    columns<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, InShared,
+            Tuned<256, 4, 3>>,
+    columns<Elements<double, double, 1>, folds::OnlineSoftmax<double>, BlockScope, ElementSink<double>, ReadAgain,
+            Tuned<512, 4>>,
+    elementwise<Elements<float, float, 4>, float, Tuned<512, 4>>,
+    elementwise<Elements<float, float, 4>, BFloat16, Tuned<512, 4>>,
+    permute_tiles<std::uint32_t, Tuned<512, 4>>,
+    permute_packs<Elements<std::uint32_t, std::uint32_t, 4>, Tuned<512, 4>>,
+};
+
+}  // namespace ndfold::cuda

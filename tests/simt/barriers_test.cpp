@@ -1,0 +1,54 @@
+// Every barrier of the kernels carries weight: the simulator leaves each of them out, one at a time, and must notice.
+#include "tests/simt/forced.h"
+#include "tests/simt/memory.h"
+
+namespace simt {
+namespace {
+
+struct Case {
+  AnyRequest request;
+  const char* strategy;
+  Sizes sizes, out_sizes;
+};
+
+const ReduceSpec kSumLast{.op = ReduceOp::sum, .axes = {1}};
+
+// Together they reach every barrier. Few blocks go round several times: what a barrier protects is often the next
+// round.
+const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
+                       {kSumLast, "columns_in_block", {5, 70, 40}, {5, 40}},
+                       {kSumLast, "rows_in_cluster", {5, 3000}, {5}},
+                       {kSumLast, "columns_in_cluster", {4, 90, 40}, {4, 40}},
+                       {ReduceSpec{.op = ReduceOp::argmax, .axes = {1}}, "columns_in_cluster", {2, 40, 300}, {2, 300}},
+                       {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
+                       {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
+                       {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};
+
+Judged run_without(const Case& item, const Site* site, std::uint64_t seed) {
+  Array in(dense(DType::f32, item.sizes), 1);
+  const bool index =
+      std::holds_alternative<ReduceSpec>(item.request) && std::get<ReduceSpec>(item.request).op == ReduceOp::argmax;
+  Array out(dense(index ? DType::i64 : DType::f32, item.out_sizes));
+  fill(in, Values::mixed);
+  const PlanOptions plan{.device = tight(2), .strategy = item.strategy};
+  return simulate(item.request, in, out, plan, {.seed = seed, .skip = site, .most_y = 2});
+}
+
+TEST(barriers, each_is_missed) {
+  if (!sees_accesses()) GTEST_SKIP() << "the address sanitizer knows nothing of barriers";
+  std::set<Site> all, missed;
+  for (const Case& item : kCases) {
+    const Judged whole = run_without(item, nullptr, 1);
+    ASSERT_EQ(whole.failure, "") << item.strategy;
+    all.insert(whole.barriers.begin(), whole.barriers.end());
+    for (const Site& site : whole.barriers)
+      for (std::uint64_t seed = 1; seed <= 3 && !missed.contains(site); ++seed)
+        if (!run_without(item, &site, seed).failure.empty()) missed.insert(site);
+  }
+  EXPECT_GE(all.size(), 15u);
+  for (const Site& site : all)
+    EXPECT_TRUE(missed.contains(site)) << site.file << ':' << site.line << " changes nothing";
+}
+
+}  // namespace
+}  // namespace simt

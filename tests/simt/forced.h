@@ -1,0 +1,48 @@
+// One case of the matrix: a request on a device, forced by name, judged and counted.
+#pragma once
+#include "tests/simt/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace simt {
+
+using namespace ndfold;
+using namespace ndfold::test;
+
+/// A GPU small enough that a few tiles keep it busy, so that groups of blocks take several turns.
+inline DeviceFacts small(DeviceFacts device, int multiprocessors) {
+  device.multiprocessors = multiprocessors;
+  return device;
+}
+
+/// The same with so little shared memory that tiles of a few thousand elements need several blocks.
+inline DeviceFacts tight(int multiprocessors) {
+  DeviceFacts device = small(DeviceFacts::h200(), multiprocessors);
+  device.shared_bytes_per_multiprocessor = 32 * 1024;
+  device.shared_bytes_per_block = 31 * 1024;
+  return device;
+}
+
+struct Tally {
+  std::map<std::string, int> strategies;
+  Real worst = 0;
+};
+
+/// Runs the request if the strategy may, counts it, and fails the test when anything is wrong.
+inline void run_forced(const AnyRequest& request, Array& in, Array& out, const DeviceFacts& device,
+                       const std::string& strategy, Tally& tally, std::uint64_t seed = 1) {
+  const Judged run = simulate(request, in, out, {.device = device, .strategy = strategy}, {.seed = seed});
+  if (run.refused) return;
+  EXPECT_EQ(run.failure, "");
+  ++tally.strategies[run.strategy];
+  tally.worst = std::max(tally.worst, run.worst);
+}
+
+inline constexpr const char* kStrategies[] = {
+    "nothing",         "copy",         "rows_in_lanes",     "rows_in_block",
+    "rows_in_cluster", "rows_in_grid", "columns_in_block",  "columns_in_cluster",
+    "columns_in_grid", "split",        "permute_then_rows", "softmax_chain"};
+
+}  // namespace simt

@@ -1,0 +1,21 @@
+// Kernels with one thing wrong each (mutate.py), and which case shows it.
+#pragma once
+#include "kernels/cuda/dialect.h"
+
+#include <span>
+#include <string_view>
+
+namespace simt {
+
+struct MutantTuning {
+  static constexpr int kThreads = 1024, kUnroll = 4, kBlocks = 1;
+};
+
+struct Mutant {
+  std::string_view name, kind;
+  ndfold::cuda::Kernel kernel;
+};
+
+std::span<const Mutant> mutants();
+
+}  // namespace simt

@@ -1,0 +1,91 @@
+// The simulator notices: a bound that is off by one, an element left out, a counter that is not set. Each mutant fails
+// its case; the copy in which nothing was changed passes all of them.
+#include "tests/simt/mutants.h"
+
+#include "tests/simt/forced.h"
+#include "tests/simt/memory.h"
+
+namespace simt {
+namespace {
+
+struct Case {
+  const char* kind;
+  AnyRequest request;
+  const char* strategy;
+  Sizes sizes, out_sizes;
+  DeviceFacts device;
+  Values values = Values::mixed;
+};
+
+ReduceSpec reduce(ReduceOp op, int axis) { return {.op = op, .axes = {axis}}; }
+
+const std::vector<Case>& cases() {
+  static const DeviceFacts kDevice = small(DeviceFacts::h200(), 2);
+  static const std::vector<Case> kCases = {
+      {"rows", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 40003}, {2}, kDevice, Values::positive},
+      {"runs",
+       ReduceSpec{.op = ReduceOp::sum, .axes = {1, 3}},
+       "rows_in_block",
+       {2, 3, 4, 9},
+       {2, 4},
+       kDevice,
+       Values::positive},
+      {"maximum", reduce(ReduceOp::max, 1), "rows_in_block", {2, 203}, {2}, kDevice, Values::mixed},
+      {"cluster", reduce(ReduceOp::sum, 1), "rows_in_cluster", {3, 3001}, {3}, kDevice, Values::positive},
+      {"softmax", SoftmaxSpec{.axes = {1}}, "rows_in_block", {2, 20000}, {2, 20000}, kDevice, Values::mixed},
+      {"grid", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}, tight(2), Values::mixed},
+      {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
+      {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
+      {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {101, 30}, {101, 30}, kDevice, Values::mixed}};
+  return kCases;
+}
+
+// Takes the place of the tables' kernels in the body that is under test.
+ndfold::cuda::Kernel under_test = nullptr;
+Body body_under_test = Body::rows;
+
+ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout& layout) {
+  ndfold::cuda::Found found = find_kernel(key, layout);
+  const bool tiled = key.body != Body::permute || !layout.same_axis;
+  const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
+  if (key.body == body_under_test && tiled && dense) found.kernel = under_test;
+  return found;
+}
+
+std::string outcome(const Mutant& mutant) {
+  for (const Case& item : cases()) {
+    if (mutant.kind != item.kind) continue;
+    // Whole rows of the input lie side by side: what is beyond one is in the next. Values betray it, or red zones.
+    const auto* reduces = std::get_if<ReduceSpec>(&item.request);
+    Array in(dense(DType::f32, item.sizes), 1);
+    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), 2);
+    fill(in, item.values);
+    if (mutant.kind == "maximum")
+      for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
+    under_test = mutant.kernel;
+    body_under_test = mutant.kind == "columns"       ? Body::columns
+                      : mutant.kind == "permute"     ? Body::permute
+                      : mutant.kind == "elementwise" ? Body::elementwise
+                                                     : Body::rows;
+    return simulate(item.request, in, out, {.device = item.device, .strategy = item.strategy}, {}, find_mutant).failure;
+  }
+  return "no case";
+}
+
+TEST(mutants, each_is_noticed) {
+  int noticed = 0;
+  for (const Mutant& mutant : mutants()) {
+    if (!sees_accesses() && mutant.name != "whole") continue;  // a sanitizer would end the process
+    const std::string failure = outcome(mutant);
+    if (mutant.name == "whole") {
+      EXPECT_EQ(failure, "") << mutant.kind;
+    } else {
+      EXPECT_NE(failure, "") << mutant.name << " goes unnoticed";
+      if (!failure.empty()) ++noticed;
+    }
+  }
+  EXPECT_TRUE(noticed >= 25 || !sees_accesses()) << noticed;
+}
+
+}  // namespace
+}  // namespace simt

@@ -1,0 +1,109 @@
+"""Copies of the kernels with one thing wrong each. Usage: mutate.py SOURCE_FOLDER OUTPUT_FOLDER
+Writes OUTPUT_FOLDER/NAME/*.h and OUTPUT_FOLDER/mutants.cpp, whose table tests/simt/mutants_test.cpp runs."""
+import pathlib
+import sys
+
+SHARED = {"arguments.h", "bind.h", "dialect.h", "elements.h", "kernel_of.h", "layouts.h"}  # not copied
+
+# Name, file, what is there, what is put in its place, and the kernel that shows it.
+MUTANTS = [
+    ("whole", "rows.h", "", "", "all"),
+    ("run_end", "run_walk.h", "min_of(axis.size - at,", "min_of(axis.size - at + 1,", "runs"),
+    ("part_end", "run_walk.h", "end_ - number", "end_ - number + 1", "cluster"),
+    ("part_begin", "run_walk.h", "begin_ - number", "begin_ - number - 1", "cluster"),
+    ("run_begin", "run_walk.h", "max_of(-at,", "max_of(-at - 1,", "runs"),
+    ("last_pack", "run_walk.h", "pack_of(end - 1) + 1", "pack_of(end - 1)", "rows"),
+    ("first_pack", "run_walk.h", "first_ = pack_of(begin)", "first_ = pack_of(begin) + 1", "rows"),
+    ("last_of_lane", "rows.h", "walk.last()) continue;\n      const auto place = walk.place(at);\n      batch",
+     "walk.last() - 1) continue;\n      const auto place = walk.place(at);\n      batch", "rows"),
+    ("absent_elements", "batch.h", "if (kAll || view.has(i))", "if (kAll || view.has(i) || i == 0)", "maximum"),
+    ("pack_end", "pack.h", "if (i >= low && i < high) pack", "if (i >= low && i <= high) pack", "rows"),
+    ("store_end", "pack.h", "if (i >= low && i < high) to", "if (i >= low && i <= high) to", "softmax"),
+    ("tree_level", "tree.h", "if (digits % kWay != 0)", "if (digits % kWay > 1)", "rows"),
+    ("warps", "combine_rows.h", "lane < warps ?", "lane <= warps ?", "rows"),
+    ("half_the_lanes", "combine_rows.h", "mask < to;", "mask < to / 2;", "rows"),
+    ("cluster_blocks", "combine_rows.h", "lane < blocks ?", "lane < blocks - 1 ?", "cluster"),
+    ("waiting_room", "waiting.h", "if (number < capacity) packs[number] = pack",
+     "if (number <= capacity) packs[number] = pack", "softmax"),
+    ("one_slot", "meeting.h", "turn % 2", "0 * turn", "grid"),
+    ("late_release", "meeting.h", "      add_release(counter);\n", "", "grid"),
+    ("early_leave", "meeting.h", "- wanted) < 0", "- wanted) < -1", "grid"),
+    ("stale_counter", "meeting.h", "*counter = 0;", "(void)counter;", "grid"),
+    ("panel_end", "columns.h", "within(axis.size - panel.column, kSize)", "within(axis.size - panel.column + 1, kSize)",
+     "columns"),
+    ("last_row", "columns.h", ": step.reduced;", ": step.reduced - 1;", "columns"),
+    ("row_end", "columns.h", "if (at >= rows.end) continue;\n", "if (at > rows.end) continue;\n", "columns"),
+    ("slots", "combine_columns.h", "slot < slots;", "slot < slots - 1;", "columns"),
+    ("tile_width", "permute.h", "if (x < columns && y < rows) tile", "if (x <= columns && y < rows) tile", "permute"),
+    ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
+    ("odometer", "odometer.h", "linear - rest * axes[i].size", "linear - rest", "runs"),
+    ("empty_pack", "elementwise.h", "if (place.low >= place.high) continue;", "", "elementwise"),
+    ("last_mapped", "elementwise.h", "i < place.high", "i < place.high - 1", "elementwise"),
+]
+
+PLAIN = "ResultSink, ReadAgain, Tuning>"
+
+# What each kind of case needs: the kernels, and where they are.
+KERNELS = {
+    "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
+    "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
+    "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, BlockScope, " + PLAIN),
+    "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, ClusterScope, " + PLAIN),
+    "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, "
+                          "ElementSink<float>, InShared, Tuning>"),
+    "grid": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "
+                       "InShared, Tuning>"),
+    "columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, "
+                             "Tuning>"),
+    "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
+    "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
+}
+
+
+def mutated(text, name, there, instead):
+    """The text of a file of the mutant `name`; `there` must be in it exactly once, unless it is empty."""
+    if there and text.count(there) != 1:
+        sys.exit(f"mutate.py: {name}: {there!r} occurs {text.count(there)} times")
+    return text.replace(there, instead) if there else text
+
+
+def copy(source, folder, name, file, there, instead):
+    folder.mkdir(parents=True, exist_ok=True)
+    for header in sorted((source / "kernels/cuda").glob("*.h")):
+        if header.name in SHARED:
+            continue
+        text = header.read_text(encoding="utf-8")
+        if header.name == file:
+            text = mutated(text, name, there, instead)
+        for other in (source / "kernels/cuda").glob("*.h"):
+            if other.name not in SHARED:
+                text = text.replace(f'"kernels/cuda/{other.name}"', f'"{name}/{other.name}"')
+        text = text.replace("namespace ndfold::cuda {", f"namespace ndfold::cuda::{name} {{")
+        text = text.replace("}  // namespace ndfold::cuda", f"}}  // namespace ndfold::cuda::{name}")
+        path = folder / header.name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def main():
+    source, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    includes, rows = [], []
+    for name, file, there, instead, kind in MUTANTS:
+        copy(source, output / name, name, file, there, instead)
+        for one in KERNELS if kind == "all" else [kind]:
+            header, kernel = KERNELS[one]
+            includes.append(f'#include "{name}/{header}"')
+            # The names inside are the mutant's own.
+            rows.append(f'namespace ndfold::cuda::{name} {{\nconstexpr cuda::Kernel {one}_kernel() {{\n'
+                        f"  using Tuning = simt::MutantTuning;\n  return {kernel};\n}}\n}}\n")
+    lines = ['#include "tests/simt/mutants.h"', *dict.fromkeys(includes), "", *rows, "namespace simt {",
+             "std::span<const Mutant> mutants() {", "  static constexpr Mutant kMutants[] = {"]
+    for name, _, _, _, kind in MUTANTS:
+        for one in KERNELS if kind == "all" else [kind]:
+            lines.append(f'      {{"{name}", "{one}", ndfold::cuda::{name}::{one}_kernel()}},')
+    lines += ["  };", "  return kMutants;", "}", "}  // namespace simt", ""]
+    (output / "mutants.cpp").write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
