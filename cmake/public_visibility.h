@@ -6,4 +6,5 @@
 #include <ndfold/plan_cache.h>
 #include <ndfold/step.h>
 #include <ndfold/workers.h>
+#include <ndfold/workspace.h>
 #pragma GCC visibility pop

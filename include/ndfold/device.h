@@ -1,5 +1,6 @@
 // What the planner knows of a device: plain numbers, so that a plan for any device can be made on any machine.
 #pragma once
+#include <ndfold/status.h>
 #include <ndfold/view.h>
 
 #include <string>
@@ -11,6 +12,7 @@ namespace ndfold {
 struct DeviceFacts {
   std::string name = "host";
   DeviceKind kind = DeviceKind::cpu;
+  int ordinal = 0;                     ///< which GPU of the machine runs the plan; 0 on a CPU
   int architecture = 0;                ///< 90 for sm_90; 0 on a CPU
   int multiprocessors = 1;             ///< SMs, or cores; never changes results, only estimates
   int lanes = 16;                      ///< threads of a warp, or f32 lanes of the widest SIMD step
@@ -34,6 +36,9 @@ struct DeviceFacts {
 
   /// This machine's CPU.
   static DeviceFacts host();
+  /// GPU `ordinal` of this machine, as its driver describes it: asked once.
+  /// @return unsupported: no CUDA in this build, no driver, or no such GPU.
+  static Result<DeviceFacts> cuda(int ordinal = 0);
   /// NVIDIA H200 (sm_90): measured, docs/measurements/h200-facts.md.
   static DeviceFacts h200();
   /// NVIDIA A100 80 GB (sm_80): from its data sheet, docs/measurements/a100-facts.md.

@@ -12,3 +12,4 @@
 #include <ndfold/version.h>
 #include <ndfold/view.h>
 #include <ndfold/workers.h>
+#include <ndfold/workspace.h>

@@ -4,7 +4,7 @@
 #include <ndfold/status.h>
 #include <ndfold/step.h>
 #include <ndfold/view.h>
-#include <ndfold/workers.h>
+#include <ndfold/workspace.h>
 
 #include <memory>
 #include <span>
@@ -13,19 +13,6 @@
 #include <vector>
 
 namespace ndfold {
-
-/// The caller's scratch memory for one run: at least workspace_bytes() bytes, aligned to 64 bytes. Its content before
-/// does not matter. Two runs that may overlap in time need two workspaces.
-struct Workspace {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-};
-
-/// Where a run is queued: a cudaStream_t on a GPU; the workers to use on a CPU (none: default_workers()).
-struct Stream {
-  void* handle = nullptr;
-  Workers* workers = nullptr;
-};
 
 struct PlanState;  // lib/api
 
@@ -62,11 +49,12 @@ class ReducePlan {
   /// process.
   std::string explain_json() const;
 
-  /// Runs the plan. Allocates nothing; on a CPU it returns when the work is done, and each thread that works takes up
-  /// to 1.5 MiB of its stack.
+  /// Runs the plan. Allocates nothing. On a CPU it returns when the work is done, and each thread that works takes up
+  /// to 1.5 MiB of its stack. On a GPU it queues the plan's launches in the stream and returns: errors of the work
+  /// itself appear where the stream is waited for. May be captured into a CUDA graph.
   /// `in` and `out` point to element (0, …, 0); either may be null when it has no elements. They may be equal for a
   /// softmax whose views are equal; any other overlap, the workspace's included, is refused. On an error nothing is
-  /// written. Blocking: yes on a CPU. Reentrant and thread-safe: yes, with distinct workspaces.
+  /// written. Blocking: yes on a CPU, no on a GPU. Reentrant and thread-safe: yes, with distinct workspaces.
   Status run(const void* in, void* out, Workspace workspace = {}, Stream stream = {}) const;
 
   /// An implementation detail shared with the plan cache.
@@ -80,8 +68,8 @@ class ReducePlan {
 /// The dense row-major output that reduce() writes by default: its shape, and default_output(spec.op, in.dtype).
 Result<ViewDesc> output_desc(const ViewDesc& in, const ReduceSpec& spec);
 
-/// Plan through the process-wide cache, then run with a workspace that is allocated for this call when one is needed.
-/// Blocking: yes on a CPU. Reentrant and thread-safe: yes.
+/// Plan through the process-wide cache for the device that both tensors lie on, then run with a workspace that is
+/// allocated for this call when one is needed. Blocking: yes on a CPU, no on a GPU. Reentrant and thread-safe: yes.
 Status reduce(const ConstTensorView& in, const TensorView& out, const ReduceSpec& spec, Stream stream = {});
 Status softmax(const ConstTensorView& in, const TensorView& out, const SoftmaxSpec& spec, Stream stream = {});
 Status permute(const ConstTensorView& in, const TensorView& out, const Order& order, Stream stream = {});
