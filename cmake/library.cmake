@@ -1,12 +1,15 @@
 # libndfold: the rooms' objects in one library, its exports and its installation.
 
-set(rooms ndfold_plans ndfold_exec_cpu ndfold_api)
+set(rooms ndfold_plans ndfold_cuda_bind ndfold_exec_cpu ndfold_exec_cuda ndfold_api)
 foreach(level IN LISTS NDFOLD_CPU_LEVELS)
   list(APPEND rooms ndfold_kernels_cpu_${level})
 endforeach()
+if(NDFOLD_CUDA)
+  list(APPEND rooms ndfold_kernels_cuda)
+endif()
 
 # What a public header declares is exported; the rest is hidden, and so are the std and Eigen templates it uses.
-foreach(room ndfold_plans ndfold_exec_cpu ndfold_api)
+foreach(room ndfold_plans ndfold_exec_cpu ndfold_exec_cuda ndfold_api)
   target_compile_options(${room} PRIVATE "SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/public_visibility.h")
 endforeach()
 list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE room_objects)
@@ -20,6 +23,9 @@ set_target_properties(ndfold PROPERTIES
 target_compile_features(ndfold PUBLIC cxx_std_20)
 target_include_directories(ndfold PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 target_link_libraries(ndfold PRIVATE Threads::Threads)
+if(NDFOLD_CUDA)
+  target_link_libraries(ndfold PRIVATE CUDA::cudart_static)
+endif()
 
 # Gives a shared library of ours its exports and the linker's hardening.
 function(ndfold_export_public target)

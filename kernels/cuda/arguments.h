@@ -56,9 +56,11 @@ struct Arguments {
   Index cross_tiles = 1;  ///< permute: tiles along the cross axis
   Divider by_cross_tiles = {};
   Index tile_bytes = 0;  ///< shared bytes for elements that wait
-  int lanes = 1;         ///< rows: lanes that share a row; columns: lanes side by side
-  Index columns = 1;     ///< columns: outputs of a whole panel; what a group's part leaves states of
-  int phase = 0;         ///< columns: elements by which panels begin before the axis, so that packs are aligned
+  Scope scope = Scope::block;
+  int lanes = 1;           ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
+  Index widest_panel = 1;  ///< columns: elements side by side, at most
+  Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of
+  int phase = 0;           ///< columns: elements by which panels begin before the axis, so that packs are aligned
   int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis
   MapKind map = MapKind::none;
   SinkKind sink = SinkKind::store;

@@ -8,7 +8,6 @@
 namespace ndfold::cuda {
 namespace {
 
-constexpr int kVectorBytes = 16;
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long
 constexpr Index kTileSide = 32;
 
@@ -16,8 +15,6 @@ Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 Index power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
 }
-Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
-
 void put_axes(Arguments& to, const std::vector<AxisNumbers>& tiles, const std::vector<AxisNumbers>& walk) {
   to.tile_rank = static_cast<int>(tiles.size());
   to.walk_rank = static_cast<int>(walk.size());
@@ -25,65 +22,60 @@ void put_axes(Arguments& to, const std::vector<AxisNumbers>& tiles, const std::v
   std::copy(walk.begin(), walk.end(), to.axes + tiles.size());
 }
 
-// Elements between the last whole pack in memory and the buffer's start.
-int phase_of(const std::byte* in, Index bytes, int pack) {
-  return static_cast<int>(reinterpret_cast<std::uintptr_t>(in) / static_cast<std::uintptr_t>(bytes) %
-                          static_cast<std::uintptr_t>(pack));
-}
-
-// Every run begins as far from a whole pack as the first one does.
 bool begin_alike(const Arguments& step, int pack) {
   return std::all_of(step.axes, step.axes + step.tile_rank + step.walk_rank,
                      [&](const AxisNumbers& axis) { return axis.in % pack == 0; });
 }
 
-void cover_runs(Arguments& to, int pack, Index bytes) {
-  const Index before = begin_alike(to, pack) ? phase_of(to.in, bytes, pack) : pack - 1;
-  to.packs_of_run = std::max<Index>(1, ceil_divide(to.lane_axis.size + before, pack));
+// `phase`: elements between the last whole pack in memory and the buffer's start.
+void cover_runs(const Bound& bound, int phase, Arguments& to) {
+  const int before = bound.runs_begin_alike ? phase : bound.pack - 1;
+  to.packs_of_run = std::max<Index>(1, ceil_divide(to.lane_axis.size + before, bound.pack));
   to.by_packs = divide_by(to.packs_of_run);
 }
 
-int pack_of(const Step& step, bool dense) {
-  return dense && step.kernel.source != SourceKind::states
-             ? std::max(1, kVectorBytes / static_cast<int>(element_bytes(step)))
-             : 1;
+Index panels_of(const Bound& bound, int phase, Arguments& to) {
+  const Index size = to.lane_axis.size, packs = ceil_divide(size + phase, bound.pack);
+  to.phase = phase;
+  to.lanes = static_cast<int>(std::min<Index>(to.widest_panel / bound.pack, power_of_two(packs)));
+  return ceil_divide(size + phase, static_cast<Index>(to.lanes) * bound.pack);
 }
 
-void bind_rows(const Step& step, Arguments& to) {
+void cover_columns(const Bound& bound, int phase, Arguments& to) {
+  const Index outer = to.tiles / to.panels, planned = to.panels;
+  to.panels = panels_of(bound, bound.runs_begin_alike ? phase : 0, to);
+  if (bound.panels_are_fixed && to.panels != planned) to.panels = panels_of(bound, 0, to);
+  to.by_panels = divide_by(to.panels);
+  to.tiles = outer * to.panels;
+}
+
+void bind_rows(const Step& step, Bound& bound) {
+  Arguments& to = bound.arguments;
   auto walk = numbers_of(step.reduced);
   to.lane_axis = take_last(walk);
   put_axes(to, numbers_of(step.kept), walk);
   to.tiles = product_of(step.kept);
   to.lanes = step.kernel.tuning.lanes_per_row;
-  cover_runs(to, pack_of(step, step.kernel.source == SourceKind::dense), element_bytes(step));
 }
 
-void bind_columns(const Step& step, Arguments& to) {
+void bind_columns(const Step& step, Bound& bound) {
+  Arguments& to = bound.arguments;
   auto tiles = numbers_of(step.kept);
   to.lane_axis = take_last(tiles);
   put_axes(to, tiles, numbers_of(step.reduced));
-  const int pack = pack_of(step, step.kernel.source == SourceKind::dense);
-  const Index bytes = element_bytes(step), size = to.lane_axis.size;
-  const Index widest = std::max<Index>(pack, step.kernel.tuning.panel_bytes / bytes);
-  const auto panels = [&](int phase) {
-    to.phase = phase;
-    to.lanes = static_cast<int>(std::min(widest / pack, power_of_two(ceil_divide(size + phase, pack))));
-    return ceil_divide(size + phase, static_cast<Index>(to.lanes) * pack);
-  };
-  to.panels = panels(begin_alike(to, pack) ? phase_of(to.in, bytes, pack) : 0);
-  // Groups of blocks and their room for exchange were counted without a phase.
-  if (step.kernel.scope == Scope::grid && to.panels != ceil_divide(size, widest)) to.panels = panels(0);
-  to.columns = std::min(widest, size);
-  to.by_panels = divide_by(to.panels);
+  to.widest_panel = std::max<Index>(bound.pack, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  to.columns = std::min(to.widest_panel, to.lane_axis.size);
+  to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
   to.tiles = product_of(tiles) * to.panels;
+  bound.panels_are_fixed = step.kernel.scope == Scope::grid;
 }
 
-void bind_elementwise(const Step& step, Arguments& to) {
+void bind_elementwise(const Step& step, Bound& bound) {
+  Arguments& to = bound.arguments;
   auto walk = elementwise_axes(step);
   to.lane_axis = take_last(walk);
   put_axes(to, {}, walk);
   to.reduced = product_of(step.kept) * product_of(step.reduced);
-  cover_runs(to, pack_of(step, to.lane_axis.in == 1), element_bytes(step));
 }
 
 void bind_permute(const Step& step, Bound& bound) {
@@ -94,7 +86,6 @@ void bind_permute(const Step& step, Bound& bound) {
   if (axes.same_axis) {
     if (axes.cross.size > 1) axes.others.push_back(axes.cross);
     put_axes(to, {}, axes.others);
-    cover_runs(to, pack_of(step, to.lane_axis.in == 1), element_bytes(step));
     return;
   }
   to.cross_axis = axes.cross;
@@ -108,21 +99,21 @@ void bind_permute(const Step& step, Bound& bound) {
   to.by_panels = divide_by(to.panels);
   to.by_cross_tiles = divide_by(to.cross_tiles);
   to.tiles = product_of(axes.others) * to.panels * to.cross_tiles;
-  bound.launch.shared_bytes = static_cast<Index>(to.tile_width) * (to.tile_height + 1) * element_bytes(step);
+  bound.launch.shared_bytes = static_cast<Index>(to.tile_width) * (to.tile_height + 1) * bound.element_bytes;
+}
+
+// What depends on where the input begins.
+void cover(const Bound& bound, int phase, Arguments& to) {
+  if (bound.body == Body::columns)
+    cover_columns(bound, phase, to);
+  else
+    cover_runs(bound, phase, to);
 }
 
 MapKind map_of(const KernelKey& key) {
   if (key.sink == SinkKind::softmax) return MapKind::softmax;
   if (key.sink == SinkKind::log_softmax) return MapKind::log_softmax;
   return key.map;
-}
-
-// Counters, where a group of blocks takes several tiles, and then the states.
-void bind_exchange(const Step& step, std::byte* workspace, Arguments& to) {
-  std::byte* const place = workspace + step.exchange.offset_bytes;
-  const Index groups = step.launch.grid[1];
-  to.counters = reinterpret_cast<unsigned*>(place);
-  to.exchange = place + exchange_counter_bytes(to.tiles, groups);
 }
 
 }  // namespace
@@ -151,19 +142,19 @@ Layout layout_of(const Step& step) {
   return {.dense = axes.lane.in == 1, .same_axis = axes.same_axis};
 }
 
-Bound bind(const Step& step, const Pointers& pointers, int most_threads) {
+Bound bind(const Step& step, const Found& found) {
   Bound bound;
-  Arguments& to = bound.arguments;
-  const auto place = [&](const Buffer& buffer) {
-    return buffer.place == Buffer::Place::output ? pointers.out : pointers.workspace + buffer.offset_bytes;
-  };
-  const bool states = step.kernel.source == SourceKind::states;
-  to.in = step.in.place == Buffer::Place::input ? pointers.in : place(step.in);
-  if (!states) to.in += step.in_offset * element_bytes(step);
-  to.out = place(step.out);
+  bound.in = step.in;
+  bound.out = step.out;
+  bound.values = step.values;
+  bound.exchange = step.exchange;
+  bound.body = step.kernel.body;
+  bound.pack = found.pack;
+  bound.element_bytes = static_cast<Index>(size_bytes(step.kernel.input));
+  if (step.kernel.source != SourceKind::states) bound.in_bytes = step.in_offset * bound.element_bytes;
   if (step.kernel.sink != SinkKind::store_state)
-    to.out += step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
-  if (step.values.place != Buffer::Place::none) to.values = place(step.values);
+    bound.out_bytes = step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
+  Arguments& to = bound.arguments;
   to.reduced = product_of(step.reduced);
   to.part = step.part;
   to.parts = step.parts;
@@ -173,25 +164,46 @@ Bound bind(const Step& step, const Pointers& pointers, int most_threads) {
   to.index_offset = step.index_offset;
   to.scale = step.scale;
   to.alpha = step.alpha;
+  to.scope = step.kernel.scope;
   to.map = map_of(step.kernel);
   to.sink = step.kernel.sink;
   to.output = step.kernel.output;
   to.tile_bytes = step.launch.shared_bytes;
   bound.launch = {.grid_x = step.launch.grid[0],
                   .grid_y = step.launch.grid[1],
-                  .threads = std::min(most_threads, (step.launch.block + kWarp - 1) / kWarp * kWarp),
+                  .threads = std::min(found.threads, (step.launch.block + kWarp - 1) / kWarp * kWarp),
                   .cluster = step.launch.cluster,
                   .shared_bytes = kExchangeBytes + step.launch.shared_bytes,
                   .cooperative = step.launch.cooperative};
-  bound.layout = layout_of(step);
   switch (step.kernel.body) {
-    case Body::rows: bind_rows(step, to); break;
-    case Body::columns: bind_columns(step, to); break;
-    case Body::elementwise: bind_elementwise(step, to); break;
+    case Body::rows: bind_rows(step, bound); break;
+    case Body::columns: bind_columns(step, bound); break;
+    case Body::elementwise: bind_elementwise(step, bound); break;
     case Body::permute: bind_permute(step, bound); break;
   }
-  if (step.exchange.place == Buffer::Place::workspace) bind_exchange(step, pointers.workspace, to);
+  bound.runs_begin_alike = begin_alike(to, bound.pack);
+  cover(bound, 0, to);
+  bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
+}
+
+Arguments place(const Bound& bound, const Pointers& pointers) {
+  Arguments to = bound.arguments;
+  const auto at = [&](const Buffer& buffer) {
+    return buffer.place == Buffer::Place::output ? pointers.out : pointers.workspace + buffer.offset_bytes;
+  };
+  to.in = (bound.in.place == Buffer::Place::input ? pointers.in : at(bound.in)) + bound.in_bytes;
+  to.out = at(bound.out) + bound.out_bytes;
+  if (bound.values.place != Buffer::Place::none) to.values = at(bound.values);
+  if (bound.exchange.place == Buffer::Place::workspace) {  // counters, and then the states
+    to.counters = reinterpret_cast<unsigned*>(at(bound.exchange));
+    to.exchange = at(bound.exchange) + bound.counter_bytes;
+  }
+  const auto element = static_cast<std::uintptr_t>(bound.element_bytes);
+  const int phase =
+      static_cast<int>(reinterpret_cast<std::uintptr_t>(to.in) / element % static_cast<unsigned>(bound.pack));
+  if (phase != 0) cover(bound, phase, to);
+  return to;
 }
 
 }  // namespace ndfold::cuda

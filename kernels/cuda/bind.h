@@ -4,10 +4,11 @@
 
 namespace ndfold::cuda {
 
-/// A kernel, or none, and the most threads that its blocks may have.
+/// A kernel, or none; the most threads that its blocks may have; and elements of the input that a lane loads at a time.
 struct Found {
   Kernel kernel = nullptr;
   int threads = 0;
+  int pack = 1;
 };
 
 struct Pointers {
@@ -30,17 +31,28 @@ struct Layout {
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
 };
 
-struct Bound {
-  Arguments arguments;
-  LaunchShape launch;
-  Layout layout;
-};
-
-/// `most_threads`: of a block of the kernel. Nothing but speed depends on how many threads a block has.
-Bound bind(const Step& step, const Pointers& pointers, int most_threads);
-
 /// How the step's buffers lie, before a kernel is chosen.
 Layout layout_of(const Step& step);
+
+/// A step and its kernel, complete but for addresses: made with the plan.
+struct Bound {
+  Arguments arguments;  ///< as for buffers that begin where whole packs do
+  LaunchShape launch;
+  Buffer in, out, values, exchange;
+  Index in_bytes = 0, out_bytes = 0;  ///< from where the buffers begin
+  Index counter_bytes = 0;
+  Index element_bytes = 1;
+  Body body = Body::rows;
+  int pack = 1;
+  bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
+  bool panels_are_fixed = false;  ///< columns: groups of blocks were counted with them
+};
+
+/// Nothing but speed depends on how many threads a block has.
+Bound bind(const Step& step, const Found& found);
+
+/// The arguments of a launch on these buffers. Allocates nothing.
+Arguments place(const Bound& bound, const Pointers& pointers);
 
 Divider divide_by(Index divisor);
 

@@ -147,13 +147,13 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
         for (int c = 0; c < kSize; ++c) normalizers[c] = Normalizer<A>::of(step.map, states[c], step.alpha);
         map_panel<Source, typename Sink::Out, Tuning::kUnroll>(step, panel, rows, packs, lanes.lane(), normalizers,
                                                                waiting);
-      } else if (slot == 0 && (!Scope::kSharesParts || blockIdx.x == 0)) {
+      } else if (slot == 0 && (!scope.shares_parts() || blockIdx.x == 0)) {
 #pragma unroll
         for (int c = 0; c < kSize; ++c)
           if (c >= panel.low && c < panel.high) {
             const Index output = panel.outputs + panel.column + c;
             sink_state(step, fold, states[c], panel.out + c * step.lane_axis.out,
-                       Scope::kSharesParts ? output : output * step.parts + part);
+                       scope.shares_parts() ? output : output * step.parts + part);
           }
       }
     }

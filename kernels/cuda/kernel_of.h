@@ -1,4 +1,4 @@
-// From a kernel's name to the kernel: what a catalog of one fold and one element type is made of.
+// From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
 #include "kernels/cuda/bind.h"
 #include "kernels/cuda/columns.h"
@@ -7,62 +7,68 @@
 
 namespace ndfold::cuda {
 
-/// Which kernels of a fold are instantiated: every scope, or those of a single block.
-enum class Breadth { all, block };
+/// many: rows and columns with few and many loads in flight, and lanes that read every n-th element, each by itself.
+/// few: one kernel of each body and kind of scope, which does all of that: right everywhere, slower here and there.
+enum class Breadth { few, many };
 
-/// The tuning rows' numbers that are compiled in. A catalog has the rows of its tables; rounding up is always right.
+/// The tuning rows' numbers that are compiled in (tests/plans/tuning_test.cpp): rounding up is always right.
 inline constexpr int kFewLoads = 4, kManyLoads = 8;
 inline constexpr int kFewThreads = 256, kThreads = 512, kMostThreads = 1024;
 
 namespace detail {
 
-template <class Source, class F, class Scope, class Sink, class Residency, int kThreads, int kLoads, int kBlocks = 1>
-Found in_body(Body body) {
-  using Tuning = Tuned<kThreads, kLoads, kBlocks>;
-  if constexpr (!std::is_same_v<Scope, LanesScope>)
-    if (body == Body::columns) return {columns<Source, F, Scope, Sink, Residency, Tuning>, kThreads};
-  return {rows<Source, F, Scope, Sink, Residency, Tuning>, kThreads};
+// kBlocks: of a multiprocessor, as plans/build/in_grid.cpp and split.cpp count on for a cooperative launch.
+template <Body kBody, class Source, class F, class Scope, class Sink, class Residency, int kMost, int kLoads,
+          int kBlocks = 1>
+Found kernel() {
+  using Tuning = Tuned<kMost, kLoads, kBlocks>;
+  if constexpr (kBody == Body::columns)
+    return {columns<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
+  else
+    return {rows<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
 }
 
-/// Registers: a block of many threads has few each. Blocks of a cooperative launch: as plans/build/in_grid.cpp counts.
-template <class Source, class F, class Scope, class Sink, class Residency>
-Found tuned(const KernelKey& key) {
-  if constexpr (std::is_same_v<Scope, GridScope>) {
-    constexpr int kLoads = Sink::kMaps ? kFewLoads : kManyLoads;
-    if (key.tuning.threads > kFewThreads)
-      return in_body<Source, F, Scope, Sink, Residency, kThreads, kLoads, 2>(key.body);
-    return in_body<Source, F, Scope, Sink, Residency, kFewThreads, kLoads, 3>(key.body);
-  } else {
-    if constexpr (Sink::kMaps && std::is_same_v<Scope, BlockScope>)
-      if (key.tuning.threads > 512)
-        return in_body<Source, F, Scope, Sink, Residency, kMostThreads, kFewLoads>(key.body);
-    constexpr int kThreads = std::is_same_v<Scope, LanesScope> ? kFewThreads : cuda::kThreads;
-    if (key.tuning.unroll <= kFewLoads)
-      return in_body<Source, F, Scope, Sink, Residency, kThreads, kFewLoads>(key.body);
-    return in_body<Source, F, Scope, Sink, Residency, kThreads, kManyLoads>(key.body);
+// Reductions: elements are read once.
+template <Body kBody, class Dense, class Strided, class F, Breadth kBreadth>
+Found reduction(const KernelKey& key) {
+  constexpr int kUsual = kBreadth == Breadth::many ? kManyLoads : kFewLoads;
+  if (key.scope == Scope::grid) return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kThreads, kUsual, 2>();
+  if constexpr (kBreadth == Breadth::many) {
+    if (key.source == SourceKind::strided)
+      return kernel<kBody, Strided, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
+    if (kBody == Body::rows && key.tuning.unroll <= kFewLoads)
+      return kernel<Body::rows, Dense, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
   }
+  return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kThreads, kUsual>();
 }
 
-template <class Source, class F, class Scope, class Sink>
-Found resident(const KernelKey& key) {
-  if constexpr (Sink::kMaps) {
-    if (key.body == Body::rows && key.residency == Residency::registers && !Scope::kSharesParts)
-      return tuned<Source, F, Scope, Sink, InRegisters>(key);
-    if (key.residency == Residency::shared || key.residency == Residency::cluster)
-      if constexpr (!std::is_same_v<Scope, LanesScope>) return tuned<Source, F, Scope, Sink, InShared>(key);
+// A softmax: tiles wait in shared memory, or are read again where there is no room; rows may wait in registers.
+template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
+Found softmax(const KernelKey& key) {
+  if (key.scope == Scope::grid) return kernel<kBody, Dense, F, GridScope, Sink, InShared, kThreads, kFewLoads, 2>();
+  if constexpr (kBreadth == Breadth::many) {
+    if (key.source == SourceKind::strided)
+      return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
+    if constexpr (kBody == Body::rows) {
+      const bool many = key.tuning.threads > kThreads;
+      if (key.residency != Residency::registers)
+        return many ? kernel<kBody, Dense, F, NearScope, Sink, InShared, kMostThreads, kFewLoads>()
+                    : kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
+      if (many) return kernel<kBody, Dense, F, NearScope, Sink, InRegisters, kMostThreads, kFewLoads>();
+      if (key.tuning.unroll <= kFewLoads)
+        return kernel<kBody, Dense, F, NearScope, Sink, InRegisters, kThreads, kFewLoads>();
+      return kernel<kBody, Dense, F, NearScope, Sink, InRegisters, kFewThreads, kManyLoads>();
+    }
   }
-  return tuned<Source, F, Scope, Sink, ReadAgain>(key);
+  return kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
 }
 
-template <class Source, class F, class Sink, Breadth kBreadth>
-Found scoped(const KernelKey& key) {
-  if (key.scope == Scope::block) return resident<Source, F, BlockScope, Sink>(key);
-  if constexpr (kBreadth == Breadth::all) {
-    if (key.scope == Scope::lanes) return resident<Source, F, LanesScope, Sink>(key);
-    if (key.scope == Scope::cluster) return resident<Source, F, ClusterScope, Sink>(key);
-    if (key.scope == Scope::grid) return resident<Source, F, GridScope, Sink>(key);
-  }
-  return {};
+template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
+Found in_body(const KernelKey& key) {
+  if constexpr (Sink::kMaps)
+    return softmax<kBody, Dense, Strided, F, Sink, kBreadth>(key);
+  else
+    return reduction<kBody, Dense, Strided, F, kBreadth>(key);
 }
 
 }  // namespace detail
@@ -70,30 +76,34 @@ Found scoped(const KernelKey& key) {
 /// F folds A's; T is the element type, `Loaded` is Elements or Truths; Sink says what a softmax writes.
 template <class F, class A, class T, template <class, class, int> class Loaded, class Sink, Breadth kBreadth>
 Found fold_kernel(const KernelKey& key) {
-  if (key.body != Body::rows && key.body != Body::columns) return {};
-  if (key.source == SourceKind::strided) return detail::scoped<Loaded<T, A, 1>, F, Sink, kBreadth>(key);
-  if (key.source == SourceKind::dense) return detail::scoped<Loaded<T, A, kVector<T>>, F, Sink, kBreadth>(key);
-  using Merged = folds::Merge<F>;
-  if (key.body == Body::rows && key.scope == Scope::block && !Sink::kMaps)
-    return {rows<States<F>, Merged, BlockScope, ResultSink, ReadAgain, Tuned<kThreads, kFewLoads>>, kThreads};
-  return {};
+  using Dense = Loaded<T, A, kVector<T>>;
+  using Strided = Loaded<T, A, 1>;
+  if (key.body == Body::rows) return detail::in_body<Body::rows, Dense, Strided, F, Sink, kBreadth>(key);
+  return detail::in_body<Body::columns, Dense, Strided, F, Sink, kBreadth>(key);
+}
+
+/// Folds states of F.
+template <class F>
+Found merge_kernel() {
+  return detail::kernel<Body::rows, States<F>, folds::Merge<F>, NearScope, ResultSink, ReadAgain, kThreads,
+                        kFewLoads>();
 }
 
 /// `dense`: packs are neighbours in the input.
 template <class T, class A, class Out>
 Found elementwise_kernel(bool dense) {
   using Tuning = Tuned<kThreads, kFewLoads>;
-  if (dense) return {elementwise<Elements<T, A, kVector<T>>, Out, Tuning>, kThreads};
-  return {elementwise<Elements<T, A, 1>, Out, Tuning>, kThreads};
+  if (dense) return {elementwise<Elements<T, A, kVector<T>>, Out, Tuning>, kThreads, kVector<T>};
+  return {elementwise<Elements<T, A, 1>, Out, Tuning>, kThreads, 1};
 }
 
 /// T is an unsigned integer of the elements' size.
 template <class T>
 Found permute_kernel(bool same_axis, bool dense) {
   using Tuning = Tuned<kThreads, kFewLoads>;
-  if (!same_axis) return {permute_tiles<T, Tuning>, kThreads};
-  if (dense) return {permute_packs<Elements<T, T, kVector<T>>, Tuning>, kThreads};
-  return {permute_packs<Elements<T, T, 1>, Tuning>, kThreads};
+  if (!same_axis) return {permute_tiles<T, Tuning>, kThreads, 1};
+  if (dense) return {permute_packs<Elements<T, T, kVector<T>>, Tuning>, kThreads, kVector<T>};
+  return {permute_packs<Elements<T, T, 1>, Tuning>, kThreads, 1};
 }
 
 }  // namespace ndfold::cuda

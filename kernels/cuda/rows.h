@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) rows(const 
         map_walk<Source, typename Sink::Out, Tuning::kUnroll>(step, walk, scope.lane(), scope.lanes(), base.out,
                                                               static_cast<A>(step.scale), normalizer, waiting);
       } else if (live && scope.speaks()) {
-        sink_state(step, fold, state, base.out, Scope::kSharesParts ? tile : tile * step.parts + part);
+        sink_state(step, fold, state, base.out, scope.shares_parts() ? tile : tile * step.parts + part);
       }
     }
 }

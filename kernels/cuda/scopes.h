@@ -6,67 +6,51 @@
 
 namespace ndfold::cuda {
 
-/// Blocks stride over parts in x and over tiles in y: a grid may be smaller than the work.
-struct BlockScope {
-  static constexpr bool kSharesParts = false;
-  __device__ explicit BlockScope(const Arguments&) {}
-  __device__ int lane() const { return thread_of_block(); }
-  __device__ int lanes() const { return threads_of_block(); }
-  __device__ Index tiles_at_once() const { return 1; }
-  __device__ Index tile_of(Index first) const { return first; }
-  __device__ bool speaks() const { return thread_of_block() == 0; }
+/// Some lanes of a warp, a block, or a cluster, as the step says: asked once a tile, it costs nothing, and one kernel
+/// serves all three. Blocks stride over parts in x and over tiles in y: a grid may be smaller than the work.
+class NearScope {
+ public:
+  __device__ explicit NearScope(const Arguments& step)
+      : scope_(step.scope), lanes_(scope_ == Scope::lanes ? step.lanes : threads_of_block()) {}
+
+  /// Blocks along x fold parts of the same tile, and all of them learn the whole.
+  __device__ bool shares_parts() const { return scope_ == Scope::cluster; }
+  __device__ int lane() const { return thread_of_block() % lanes_; }
+  __device__ int lanes() const { return lanes_; }
+  __device__ Index tiles_at_once() const { return threads_of_block() / lanes_; }
+  __device__ Index tile_of(Index first) const { return first + thread_of_block() / lanes_; }
+  __device__ bool speaks() const { return lane() == 0 && (!shares_parts() || blockIdx.x == 0); }
 
   template <class F>
   __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
+    if (scope_ == Scope::lanes) return combine_lanes(fold, state, 1, lanes_);
+    if (scope_ == Scope::cluster) return combine_cluster(fold, state);
     return combine_block(fold, state);
   }
   template <int kColumns, class F>
   __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes, int,
                                   int, int) const {
-    combine_block_columns(fold, states, lanes);
-  }
-};
-
-/// Some lanes of a warp share a row; a block takes many rows side by side.
-struct LanesScope {
-  static constexpr bool kSharesParts = false;
-  __device__ explicit LanesScope(const Arguments& step) : lanes_(step.lanes) {}
-  __device__ int lane() const { return thread_of_block() % lanes_; }
-  __device__ int lanes() const { return lanes_; }
-  __device__ Index tiles_at_once() const { return threads_of_block() / lanes_; }
-  __device__ Index tile_of(Index first) const { return first + thread_of_block() / lanes_; }
-  __device__ bool speaks() const { return lane() == 0; }
-
-  template <class F>
-  __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
-    return combine_lanes(fold, state, 1, lanes_);
+    if (scope_ == Scope::cluster)
+      combine_cluster_columns(fold, states, lanes);
+    else
+      combine_block_columns(fold, states, lanes);
   }
 
  private:
+  Scope scope_;
   int lanes_;
 };
 
-/// The blocks of a cluster fold a part each.
-struct ClusterScope : BlockScope {
-  static constexpr bool kSharesParts = true;
-  using BlockScope::BlockScope;
-  __device__ bool speaks() const { return blockIdx.x == 0 && thread_of_block() == 0; }
-
-  template <class F>
-  __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
-    return combine_cluster(fold, state);
-  }
-  template <int kColumns, class F>
-  __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes, int,
-                                  int, int) const {
-    combine_cluster_columns(fold, states, lanes);
-  }
-};
-
 /// Any number of co-resident blocks fold a part each, leave their states in memory, and meet.
-struct GridScope : BlockScope {
-  static constexpr bool kSharesParts = true;
-  __device__ explicit GridScope(const Arguments& step) : BlockScope(step), parts_(step.parts), meeting_(step) {}
+class GridScope {
+ public:
+  __device__ explicit GridScope(const Arguments& step) : parts_(step.parts), meeting_(step) {}
+
+  __device__ bool shares_parts() const { return true; }
+  __device__ int lane() const { return thread_of_block(); }
+  __device__ int lanes() const { return threads_of_block(); }
+  __device__ Index tiles_at_once() const { return 1; }
+  __device__ Index tile_of(Index first) const { return first; }
   __device__ bool speaks() const { return blockIdx.x == 0 && thread_of_block() == 0; }
 
   template <class F>

@@ -3,41 +3,42 @@
 #include <ndfold/plan_cache.h>
 
 #include "lib/api/no_exceptions.h"
-#include "lib/api/plan_state.h"
 #include "plans/validate.h"
-
-#include <cstdlib>
 
 namespace ndfold {
 namespace {
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
+std::string name_of(const Device& device) {
+  return device.kind == DeviceKind::cpu ? "the CPU" : "cuda:" + std::to_string(device.ordinal);
+}
 
-Status check_devices(const ConstTensorView& in, const TensorView& out) {
-  for (const auto& [device, argument] : {std::pair(in.device, "in"), std::pair(out.device, "out")})
-    if (device.kind != DeviceKind::cpu)
-      return Status(Code::unsupported,
-                    std::string(argument) + " lies on a GPU, and this build of ndfold runs on a CPU only");
-  return {};
+// The options of a plan for the device that both tensors lie on.
+Result<PlanOptions> options_for(const ConstTensorView& in, const TensorView& out) {
+  if (!(in.device == out.device))
+    return Status(Code::invalid_argument, "in lies on " + name_of(in.device) + ", out on " + name_of(out.device) +
+                                              ": they have to be together");
+  PlanOptions options;
+  if (in.device.kind == DeviceKind::cpu) return options;
+  auto facts = DeviceFacts::cuda(in.device.ordinal);
+  if (!facts)
+    return Status(facts.error().code(), "in and out lie on " + name_of(in.device) + ": " + facts.error().message());
+  options.device = std::move(*facts);
+  return options;
 }
 
 Status run(const Result<ReducePlan>& plan, const ConstTensorView& in, const TensorView& out, const Stream& stream) {
   if (!plan) return plan.error();
   const std::size_t bytes = plan->workspace_bytes();
   if (bytes == 0) return plan->run(in.data, out.data, {}, stream);
-  const std::unique_ptr<void, Free> memory(std::aligned_alloc(kWorkspaceAlignment, bytes));
-  if (memory == nullptr)
-    return Status(Code::out_of_memory, "a workspace of " + std::to_string(bytes) + " bytes could not be allocated");
-  return plan->run(in.data, out.data, {.data = memory.get(), .bytes = bytes}, stream);
+  const auto workspace = OwnedWorkspace::allocate(bytes, in.device, stream);
+  return workspace ? plan->run(in.data, out.data, *workspace, stream) : workspace.error();
 }
 
 template <class Plan>
 Status plan_and_run(const ConstTensorView& in, const TensorView& out, const Stream& stream, const Plan& plan) {
   return or_out_of_memory([&] {
-    const Status status = check_devices(in, out);
-    return status.ok() ? run(plan(), in, out, stream) : status;
+    const auto options = options_for(in, out);
+    return options ? run(plan(*options), in, out, stream) : options.error();
   });
 }
 
@@ -65,15 +66,21 @@ Result<ViewDesc> output_desc(const ViewDesc& in, const ReduceSpec& spec) {
 }
 
 Status reduce(const ConstTensorView& in, const TensorView& out, const ReduceSpec& spec, Stream stream) {
-  return plan_and_run(in, out, stream, [&] { return process_plan_cache().reduce(in.desc, out.desc, spec); });
+  return plan_and_run(in, out, stream, [&](const PlanOptions& options) {
+    return process_plan_cache().reduce(in.desc, out.desc, spec, options);
+  });
 }
 
 Status softmax(const ConstTensorView& in, const TensorView& out, const SoftmaxSpec& spec, Stream stream) {
-  return plan_and_run(in, out, stream, [&] { return process_plan_cache().softmax(in.desc, out.desc, spec); });
+  return plan_and_run(in, out, stream, [&](const PlanOptions& options) {
+    return process_plan_cache().softmax(in.desc, out.desc, spec, options);
+  });
 }
 
 Status permute(const ConstTensorView& in, const TensorView& out, const Order& order, Stream stream) {
-  return plan_and_run(in, out, stream, [&] { return process_plan_cache().permute(in.desc, out.desc, order); });
+  return plan_and_run(in, out, stream, [&](const PlanOptions& options) {
+    return process_plan_cache().permute(in.desc, out.desc, order, options);
+  });
 }
 
 }  // namespace ndfold

@@ -95,9 +95,7 @@ std::vector<Index> gather_offsets(const Problem& problem) {
 // A refusal's sentence may need memory; nothing else here does.
 Status checked_run(const PlanState& state, const void* in, void* out, const Workspace& workspace,
                    const Stream& stream) {
-  if (state.request.options.device.kind != DeviceKind::cpu)
-    return Status(Code::unsupported, "the plan is for " + state.request.options.device.name +
-                                         ", and this build of ndfold runs plans for a CPU only");
+  if (!state.runnable.ok()) return state.runnable;
   if (state.problem.outputs == 0) return {};
   if (Status status = check_pointer(in, state.in_extent, state.problem.in_alignment_bytes, "in"); !status.ok())
     return status;
@@ -105,8 +103,41 @@ Status checked_run(const PlanState& state, const void* in, void* out, const Work
     return status;
   if (Status status = check_overlap(state, in, out); !status.ok()) return status;
   if (Status status = check_workspace(state, in, out, workspace); !status.ok()) return status;
-  return cpu::run(state.choice.schedule, static_cast<const std::byte*>(in), static_cast<std::byte*>(out),
-                  static_cast<std::byte*>(workspace.data), stream.workers);
+  const auto* const from = static_cast<const std::byte*>(in);
+  auto* const to = static_cast<std::byte*>(out);
+  auto* const scratch = static_cast<std::byte*>(workspace.data);
+  if (state.request.options.device.kind == DeviceKind::cuda)
+    return cuda::run(state.program, {.in = from, .out = to, .workspace = scratch}, stream.handle);
+  return cpu::run(state.choice.schedule, from, to, scratch, stream.workers);
+}
+
+// A GPU may hold fewer blocks at once than its facts promise: then the next best plan that does not count on them.
+Result<Choice> choose_for_gpu(const Problem& problem, const PlanOptions& options, cuda::Program& program) {
+  PlanOptions within = options;
+  for (;;) {
+    auto choice = choose(problem, within);
+    if (!choice) return choice;
+    cuda::Prepared prepared = cuda::prepare(choice->schedule, within.device);
+    if (prepared.status.ok()) {
+      program = std::move(prepared.program);
+      return choice;
+    }
+    const bool may_do_without = (prepared.too_many_blocks && within.device.cooperative) ||
+                                (prepared.too_wide_clusters && within.device.cluster_blocks > 1);
+    if (!may_do_without) return prepared.status;
+    if (prepared.too_many_blocks)
+      within.device.cooperative = false;
+    else
+      within.device.cluster_blocks /= 2;
+  }
+}
+
+Result<Choice> choose_and_prepare(const Problem& problem, const PlanOptions& options, PlanState& state) {
+  if (options.device.kind == DeviceKind::cuda) {
+    state.runnable = cuda::check_device(options.device);
+    if (state.runnable.ok()) return choose_for_gpu(problem, options, state.program);
+  }
+  return choose(problem, options);
 }
 
 }  // namespace
@@ -114,9 +145,9 @@ Status checked_run(const PlanState& state, const void* in, void* out, const Work
 Result<ReducePlan> make_plan(Request request) {
   auto problem = make_problem(request);
   if (!problem) return problem.error();
-  auto choice = choose(*problem, request.options);
-  if (!choice) return choice.error();
   auto state = std::make_shared<PlanState>();
+  auto choice = choose_and_prepare(*problem, request.options, *state);
+  if (!choice) return choice.error();
   state->in_extent = extent_of(request.in, "in").value();
   state->out_extent = extent_of(request.out, "out").value();
   state->may_be_in_place = request.kind == RequestKind::softmax && are_same_layout(request.in, request.out);
@@ -127,7 +158,7 @@ Result<ReducePlan> make_plan(Request request) {
 }
 
 std::size_t footprint(const PlanState& state) {
-  std::size_t bytes = sizeof state;
+  std::size_t bytes = sizeof state + state.program.launches.size() * sizeof(cuda::Program::Launch);
   for (const Step& step : state.choice.schedule.steps)
     bytes += sizeof step + (step.kept.size() + step.reduced.size()) * sizeof(Axis);
   for (const Candidate& candidate : state.choice.candidates) bytes += sizeof candidate + candidate.verdict.why.size();

@@ -2,6 +2,7 @@
 #pragma once
 #include <ndfold/plan.h>
 
+#include "lib/exec/cuda/executor.h"
 #include "plans/choose.h"
 
 namespace ndfold {
@@ -12,6 +13,8 @@ struct PlanState {
   Choice choice;
   Extent in_extent, out_extent;
   bool may_be_in_place = false;  ///< a softmax whose views are the same
+  Status runnable;               ///< why the plan's device cannot run it here: plans may be made for any machine
+  cuda::Program program;         ///< on a GPU that can
 };
 
 Result<ReducePlan> make_plan(Request request);

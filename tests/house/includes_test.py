@@ -17,7 +17,7 @@ ROOMS = {
     "lib/exec": LIBRARY,
     "lib/exec/cpu": LIBRARY | {"lib/exec"},
     "lib/exec/cuda": LIBRARY | {"lib/exec"},
-    "lib/api": LIBRARY | {"lib/exec", "lib/exec/cpu"},
+    "lib/api": LIBRARY | {"lib/exec", "lib/exec/cpu", "lib/exec/cuda"},
     "lib/io": {PUBLIC},
     "tools": {PUBLIC, "lib/io"},
     "bench": ANY,

@@ -3,7 +3,7 @@ Writes OUTPUT_FOLDER/NAME/*.h and OUTPUT_FOLDER/mutants.cpp, whose table tests/s
 import pathlib
 import sys
 
-SHARED = {"arguments.h", "bind.h", "dialect.h", "elements.h", "kernel_of.h", "layouts.h"}  # not copied
+SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "elements.h", "kernel_of.h", "layouts.h"}  # not copied
 
 # Name, file, what is there, what is put in its place, and the kernel that shows it.
 MUTANTS = [
@@ -45,15 +45,15 @@ PLAIN = "ResultSink, ReadAgain, Tuning>"
 
 # What each kind of case needs: the kernels, and where they are.
 KERNELS = {
-    "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
-    "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, BlockScope, " + PLAIN),
-    "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, BlockScope, " + PLAIN),
-    "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, ClusterScope, " + PLAIN),
-    "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, BlockScope, "
+    "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
+    "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
+    "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, NearScope, " + PLAIN),
+    "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
+    "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, NearScope, "
                           "ElementSink<float>, InShared, Tuning>"),
     "grid": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "
                        "InShared, Tuning>"),
-    "columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, BlockScope, ResultSink, ReadAgain, "
+    "columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, ResultSink, ReadAgain, "
                              "Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),

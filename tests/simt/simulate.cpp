@@ -54,7 +54,8 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
       run.failure = "no kernel for " + words(step);
       return;
     }
-    const Bound bound = bind(step, pointers, found.threads);
+    const Bound bound = bind(step, found);
+    const Arguments arguments = place(bound, pointers);
     const LaunchShape& shape = bound.launch;
     const auto y = static_cast<unsigned>(shape.grid_y);
     const Report report = launch(
@@ -64,7 +65,7 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
          .cluster = static_cast<unsigned>(shape.cluster),
          .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
          .cooperative = shape.cooperative},
-        [&] { found.kernel(bound.arguments); }, options);
+        [&] { found.kernel(arguments); }, options);
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {
       run.failure = words(step) + ": " + report.failure;

@@ -3,8 +3,9 @@
 
 namespace simt {
 
-std::span<const Row> argmax_rows() {
-  static constexpr Row kRows[] = {fold_row<folds::ArgMax<float>, float, Breadth::all>(FoldKind::argmax, DType::f32)};
+std::span<const CatalogRow> argmax_rows() {
+  static constexpr auto kRows =
+      joined(fold_rows<folds::ArgMax<float>, float, Breadth::many>(FoldKind::argmax, DType::f32));
   return kRows;
 }
 

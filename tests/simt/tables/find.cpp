@@ -4,11 +4,8 @@
 namespace simt {
 
 Found find_kernel(const KernelKey& key, const Layout& layout) {
-  if (key.body == Body::elementwise || key.body == Body::permute) return moving_kernel(key, layout);
-  for (const auto rows : {sum_rows(), argmax_rows(), variance_rows(), softmax_rows(), fold_rows(), type_rows()})
-    for (const Row& row : rows)
-      if (row.fold == key.fold && row.accumulate == key.accumulate && row.input == key.input)
-        if (const Found found = row.find(key); found.kernel != nullptr) return found;
+  for (const auto list : {sum_rows, argmax_rows, variance_rows, softmax_rows, other_rows, type_rows, moving_rows})
+    if (const Found found = find_among(list(), key, layout); found.kernel != nullptr) return found;
   return {};
 }
 

@@ -8,27 +8,26 @@
 
 namespace simt {
 
-std::span<const Row> fold_rows() {
+std::span<const CatalogRow> other_rows() {
   using namespace folds;
-  constexpr auto kBlock = Breadth::block;
-  static constexpr Row kRows[] = {
-      fold_row<CompensatedSum<float>, float, kBlock>(FoldKind::compensated_sum, DType::f32),
-      fold_row<CompensatedMean<float>, float, kBlock>(FoldKind::compensated_mean, DType::f32),
-      fold_row<Prod<float>, float, kBlock>(FoldKind::prod, DType::f32),
-      fold_row<Mean<float>, float, kBlock>(FoldKind::mean, DType::f32),
-      fold_row<Max<float>, float, Breadth::all>(FoldKind::max, DType::f32),
-      fold_row<Min<float>, float, kBlock>(FoldKind::min, DType::f32),
-      fold_row<StandardDeviation<float>, float, kBlock>(FoldKind::std_dev, DType::f32),
-      fold_row<Any<std::uint8_t>, float, kBlock, Truths>(FoldKind::any, DType::i64),
-      fold_row<All<std::uint8_t>, float, kBlock, Truths>(FoldKind::all, DType::i64),
-      fold_row<CountNonzero<std::uint8_t>, float, kBlock, Truths>(FoldKind::count_nonzero, DType::i64),
-      fold_row<ArgMin<float>, float, kBlock>(FoldKind::argmin, DType::f32),
-      fold_row<SumOfSquares<float>, float, kBlock>(FoldKind::sumsq, DType::f32),
-      fold_row<L1<float>, float, kBlock>(FoldKind::l1, DType::f32),
-      fold_row<L2<float>, float, kBlock>(FoldKind::l2, DType::f32),
-      fold_row<Linf<float>, float, kBlock>(FoldKind::linf, DType::f32),
-      fold_row<LogSumExp<float>, float, Breadth::all>(FoldKind::logsumexp, DType::f32),
-  };
+  constexpr auto kFew = Breadth::few;
+  static constexpr auto kRows =
+      joined(fold_rows<CompensatedSum<float>, float, kFew>(FoldKind::compensated_sum, DType::f32),
+             fold_rows<CompensatedMean<float>, float, kFew>(FoldKind::compensated_mean, DType::f32),
+             fold_rows<Prod<float>, float, kFew>(FoldKind::prod, DType::f32),
+             fold_rows<Mean<float>, float, kFew>(FoldKind::mean, DType::f32),
+             fold_rows<Max<float>, float, Breadth::many>(FoldKind::max, DType::f32),
+             fold_rows<Min<float>, float, kFew>(FoldKind::min, DType::f32),
+             fold_rows<StandardDeviation<float>, float, kFew>(FoldKind::std_dev, DType::f32),
+             fold_rows<Any<std::uint8_t>, float, kFew, Truths>(FoldKind::any, DType::i64),
+             fold_rows<All<std::uint8_t>, float, kFew, Truths>(FoldKind::all, DType::i64),
+             fold_rows<CountNonzero<std::uint8_t>, float, kFew, Truths>(FoldKind::count_nonzero, DType::i64),
+             fold_rows<ArgMin<float>, float, kFew>(FoldKind::argmin, DType::f32),
+             fold_rows<SumOfSquares<float>, float, kFew>(FoldKind::sumsq, DType::f32),
+             fold_rows<L1<float>, float, kFew>(FoldKind::l1, DType::f32),
+             fold_rows<L2<float>, float, kFew>(FoldKind::l2, DType::f32),
+             fold_rows<Linf<float>, float, kFew>(FoldKind::linf, DType::f32),
+             fold_rows<LogSumExp<float>, float, Breadth::many>(FoldKind::logsumexp, DType::f32));
   return kRows;
 }
 

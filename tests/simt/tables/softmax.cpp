@@ -1,12 +1,21 @@
 #include "tests/simt/tables/table.h"
 
 namespace simt {
+namespace {
 
-std::span<const Row> softmax_rows() {
-  static constexpr Row kRows[] = {
-      softmax_row<float, float, float, Breadth::all>(),  softmax_row<float, BFloat16, BFloat16, Breadth::all>(),
-      softmax_row<float, Half, float, Breadth::block>(), softmax_row<float, Half, Half, Breadth::block>(),
-      softmax_row<float, float, Half, Breadth::block>(), softmax_row<double, double, double, Breadth::block>()};
+template <class A, class T>
+constexpr auto states_and_map() {
+  return joined(fold_rows<folds::OnlineSoftmax<A>, T, Breadth::few>(FoldKind::softmax, kDTypeOf<A>),
+                std::array{softmax_row<A, T, T, Breadth::many>()});
+}
+
+}  // namespace
+
+std::span<const CatalogRow> softmax_rows() {
+  static constexpr auto kRows = joined(
+      states_and_map<float, float>(), states_and_map<float, BFloat16>(),
+      std::array{softmax_row<float, Half, float, Breadth::few>(), softmax_row<float, Half, Half, Breadth::many>(),
+                 softmax_row<float, float, Half, Breadth::few>(), softmax_row<double, double, double, Breadth::few>()});
   return kRows;
 }
 

@@ -4,8 +4,8 @@
 
 namespace simt {
 
-std::span<const Row> sum_rows() {
-  static constexpr Row kRows[] = {fold_row<folds::Sum<float>, float, Breadth::all>(FoldKind::sum, DType::f32)};
+std::span<const CatalogRow> sum_rows() {
+  static constexpr auto kRows = joined(fold_rows<folds::Sum<float>, float, Breadth::many>(FoldKind::sum, DType::f32));
   return kRows;
 }
 

@@ -3,34 +3,21 @@
 #include "kernels/folds/logical.h"
 #include "tests/simt/tables/table.h"
 
-#include <array>
-
 namespace simt {
 namespace {
 
 // T's elements; sums in Total, the rest in Own.
 template <class T, class Total, class Own, DType kTotal, DType kOwn>
-constexpr std::array<Row, 4> rows_of() {
-  return {fold_row<folds::Sum<Total>, T, Breadth::block>(FoldKind::sum, kTotal),
-          fold_row<folds::Min<Own>, T, Breadth::block>(FoldKind::min, kOwn),
-          fold_row<folds::ArgMax<Own>, T, Breadth::block>(FoldKind::argmax, kOwn),
-          fold_row<folds::Any<std::uint8_t>, T, Breadth::block, Truths>(FoldKind::any, DType::i64)};
-}
-
-template <class... Rows>
-constexpr auto joined(Rows... lists) {
-  std::array<Row, (lists.size() + ...)> all{};
-  std::size_t at = 0;
-  const auto append = [&](const auto& list) {
-    for (const Row& row : list) all[at++] = row;
-  };
-  (append(lists), ...);
-  return all;
+constexpr auto rows_of() {
+  return joined(fold_rows<folds::Sum<Total>, T, Breadth::few>(FoldKind::sum, kTotal),
+                fold_rows<folds::Min<Own>, T, Breadth::few>(FoldKind::min, kOwn),
+                fold_rows<folds::ArgMax<Own>, T, Breadth::few>(FoldKind::argmax, kOwn),
+                fold_rows<folds::Any<std::uint8_t>, T, Breadth::few, Truths>(FoldKind::any, DType::i64));
 }
 
 }  // namespace
 
-std::span<const Row> type_rows() {
+std::span<const CatalogRow> type_rows() {
   using std::uint64_t;
   static constexpr auto kRows = joined(rows_of<Half, float, float, DType::f32, DType::f32>(),
                                        rows_of<BFloat16, float, float, DType::f32, DType::f32>(),

@@ -3,9 +3,10 @@
 
 namespace simt {
 
-std::span<const Row> variance_rows() {
-  static constexpr Row kRows[] = {fold_row<folds::Variance<float>, float, Breadth::all>(FoldKind::var, DType::f32),
-                                  fold_row<folds::Variance<float>, Half, Breadth::all>(FoldKind::var, DType::f32)};
+std::span<const CatalogRow> variance_rows() {
+  static constexpr auto kRows =
+      joined(fold_rows<folds::Variance<float>, float, Breadth::many>(FoldKind::var, DType::f32),
+             fold_rows<folds::Variance<float>, Half, Breadth::many>(FoldKind::var, DType::f32));
   return kRows;
 }
 

@@ -1,0 +1,105 @@
+#include "lib/exec/cuda/executor.h"
+
+#include <string>
+
+namespace ndfold::cuda {
+namespace {
+
+std::string words(const KernelKey& key) {
+  std::string text(name(key.body));
+  if (key.fold != FoldKind::none) text += " " + std::string(name(key.fold));
+  if (key.map != MapKind::none) text += " " + std::string(name(key.map));
+  return text + " of " + std::string(name(key.input)) + " in " + std::string(name(key.accumulate)) + " to " +
+         std::string(name(key.output));
+}
+
+// Blocks that wait for each other all have to be there: a launch that does not fit would hang, or be refused.
+Status check_residence(const Program::Launch& launch, const DeviceFacts& device, Prepared& prepared) {
+  const GpuApi& api = *backend().api;
+  const LaunchShape& shape = launch.bound.launch;
+  if (shape.cooperative) {
+    int blocks = 0;
+    if (const ErrorCode error = api.resident_blocks(&blocks, launch.kernel, shape); error != 0)
+      return failed("blocks of a cooperative launch cannot be counted", error);
+    const Index resident = Index{blocks} * device.multiprocessors;
+    prepared.too_many_blocks = shape.grid_x * shape.grid_y > resident;
+    if (prepared.too_many_blocks)
+      return Status(Code::unsupported, "a cooperative launch of " + std::to_string(shape.grid_x * shape.grid_y) +
+                                           " blocks does not fit on " + device.name + ", which holds " +
+                                           std::to_string(resident) + " at once");
+  }
+  if (shape.cluster > 1) {
+    int clusters = 0;
+    if (const ErrorCode error = api.resident_clusters(&clusters, launch.kernel, shape); error != 0)
+      return failed("clusters of " + std::to_string(shape.cluster) + " blocks cannot be counted", error);
+    prepared.too_wide_clusters = clusters == 0;
+    if (prepared.too_wide_clusters)
+      return Status(Code::unsupported,
+                    "a cluster of " + std::to_string(shape.cluster) + " blocks does not fit on " + device.name);
+  }
+  return {};
+}
+
+Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepared) {
+  constexpr int kPortableClusterBlocks = 8;
+  const Found found = backend().find_kernel(step.kernel, layout_of(step));
+  if (found.kernel == nullptr) return Status(Code::internal, "the CUDA catalog has no row for " + words(step.kernel));
+  const Program::Launch launch{.kernel = found.kernel, .bound = bind(step, found)};
+  const bool wide = launch.bound.launch.cluster > kPortableClusterBlocks;
+  // Always the most that a block may have: a later plan must not take it from an earlier one.
+  const auto shared = static_cast<int>(device.shared_bytes_per_block);
+  if (const ErrorCode error = backend().api->prepare(found.kernel, shared, wide); error != 0)
+    return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
+  if (Status status = check_residence(launch, device, prepared); !status.ok()) return status;
+  prepared.program.launches.push_back(launch);
+  return {};
+}
+
+}  // namespace
+
+Prepared prepare(const Schedule& schedule, const DeviceFacts& device) {
+  Prepared prepared;
+  prepared.program.ordinal = device.ordinal;
+  const OnDevice on(device.ordinal);
+  if (on.error() != 0) {
+    prepared.status = failed("cuda:" + std::to_string(device.ordinal) + " cannot be made current", on.error());
+    return prepared;
+  }
+  for (const Step& step : schedule.steps) {
+    prepared.status = prepare_step(step, device, prepared);
+    if (!prepared.status.ok()) break;
+  }
+  return prepared;
+}
+
+Status run(const Program& program, const Pointers& pointers, void* stream) {
+  const OnDevice on(program.ordinal);
+  if (on.error() != 0) return failed("cuda:" + std::to_string(program.ordinal) + " cannot be made current", on.error());
+  const GpuApi& api = *backend().api;
+  for (const Program::Launch& launch : program.launches) {
+    const Arguments arguments = place(launch.bound, pointers);
+    if (const ErrorCode error = api.launch(launch.kernel, arguments, launch.bound.launch, stream); error != 0)
+      return failed("launch " + std::to_string(&launch - program.launches.data() + 1) + " of " +
+                        std::to_string(program.launches.size()),
+                    error);
+  }
+  return {};
+}
+
+Result<void*> allocate(std::size_t bytes, int ordinal, void* stream) {
+  if (const auto here = facts_of(ordinal); !here) return here.error();
+  const OnDevice on(ordinal);
+  void* memory = nullptr;
+  const ErrorCode error = on.error() != 0 ? on.error() : backend().api->allocate(&memory, bytes, stream);
+  if (error == 0) return memory;
+  return Status(Code::out_of_memory, "a workspace of " + std::to_string(bytes) +
+                                         " bytes could not be allocated on cuda:" + std::to_string(ordinal) + ": " +
+                                         backend().api->words(error));
+}
+
+void free(void* memory, int ordinal, void* stream) {
+  const OnDevice on(ordinal);
+  backend().api->free(memory, stream);
+}
+
+}  // namespace ndfold::cuda
