@@ -1,11 +1,11 @@
 // ndfold as a contender: a plan and its workspace made once, or the free function that looks its plan up at each call.
 #include <ndfold/ndfold.h>
 
+#include "bench/request.h"
 #include "bench/subject.h"
 
 #include <cstddef>
 #include <new>
-#include <optional>
 #include <variant>
 
 namespace ndfold::bench {
@@ -16,42 +16,6 @@ constexpr std::align_val_t kWorkspaceAlignment{64};
 struct FreeWorkspace {
   void operator()(void* data) const { ::operator delete(data, kWorkspaceAlignment); }
 };
-
-// A case in ndfold's own words.
-struct Request {
-  ViewDesc in, out;
-  std::variant<ReduceSpec, SoftmaxSpec> spec;
-
-  Result<ReducePlan> plan() const {
-    if (const auto* reduction = std::get_if<ReduceSpec>(&spec)) return ReducePlan::reduce(in, out, *reduction);
-    return ReducePlan::softmax(in, out, std::get<SoftmaxSpec>(spec));
-  }
-};
-
-std::vector<Index> list(const std::int64_t* values, int count) { return {values, values + count}; }
-
-std::optional<Request> request_of(const Case& c, std::string& why) {
-  const auto dtype = parse_dtype(c.dtype);
-  const auto out_dtype = parse_dtype(c.out_dtype);
-  const std::string op = c.op;
-  const auto reduction = parse_op(op);
-  if (!dtype || !out_dtype || (!reduction && op != "softmax" && op != "log_softmax")) {
-    why = "no such operation or element type: " + op + " of " + c.dtype + " to " + c.out_dtype;
-    return std::nullopt;
-  }
-  Request request;
-  request.in = {.dtype = *dtype, .sizes = list(c.sizes, c.rank), .strides = list(c.strides, c.rank)};
-  request.out = {
-      .dtype = *out_dtype, .sizes = list(c.out_sizes, c.out_rank), .strides = list(c.out_strides, c.out_rank)};
-  request.in.alignment_bytes = alignment_of(c.in);
-  request.out.alignment_bytes = alignment_of(c.out);
-  const AxisSet axes(std::vector<int>(c.axes, c.axes + c.axis_count));
-  if (reduction)
-    request.spec = ReduceSpec{.op = *reduction, .axes = axes};
-  else
-    request.spec = SoftmaxSpec{.axes = axes, .kind = op == "softmax" ? SoftmaxKind::softmax : SoftmaxKind::log_softmax};
-  return request;
-}
 
 class Planned final : public Subject {
  public:

@@ -26,7 +26,8 @@ ErrorCode describe(GpuNumbers* numbers, int ordinal) {
   cudaDeviceProp properties;
   if (const cudaError_t error = cudaGetDeviceProperties(&properties, ordinal); error != cudaSuccess)
     return reported(error);
-  std::strncpy(numbers->name, properties.name, sizeof numbers->name - 1);
+  static_assert(sizeof numbers->name == sizeof properties.name);
+  std::memcpy(numbers->name, properties.name, sizeof numbers->name);
   numbers->architecture = properties.major * 10 + properties.minor;
   const std::pair<int*, cudaDeviceAttr> wanted[] = {
       {&numbers->multiprocessors, cudaDevAttrMultiProcessorCount},

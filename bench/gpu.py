@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Measures ndfold on a GPU beside a device copy, a read-only stream, PyTorch eager and torch.compile.
+
+One process, the same buffers for all, rotated beyond the L2 cache; medians of event-timed batches, small cases as nodes
+of a CUDA graph. Needs PyTorch with CUDA and libndfold_bench_gpu.so (preset cuda with -DNDFOLD_BENCH=ON).
+"""
+import argparse
+import csv
+import ctypes
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "bench"))
+sys.dont_write_bytecode = True
+
+import torch  # noqa: E402
+
+import gpu_cases  # noqa: E402
+from gpu_library import Library  # noqa: E402
+
+TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32,
+         "u8": torch.uint8}
+ROTATED_BYTES = 320 << 20  # several times an L2
+SMALL_BYTES = 8 << 20      # below: nodes of a graph
+SAMPLES, SAMPLE_SECONDS = 5, 0.006
+
+
+def laid_out(case, seed):
+    """An input of random numbers in the case's layout."""
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    shape, dtype = list(case.shape), TYPES[case.dtype]
+
+    def filled(sizes):
+        if dtype.is_floating_point:
+            return torch.randn(sizes, generator=generator, device="cuda", dtype=torch.float32).to(dtype)
+        return torch.randint(0, 100, sizes, generator=generator, device="cuda").to(dtype)
+    if case.layout == "transposed":
+        return filled(shape[:-2] + [shape[-1], shape[-2]]).transpose(-1, -2)
+    if case.layout == "sliced":
+        return filled(shape[:-1] + [2 * shape[-1]])[..., ::2]
+    if case.layout == "padded":
+        return filled(shape[:-1] + [shape[-1] + 24])[..., :shape[-1]]
+    if case.layout == "misaligned":
+        return filled([gpu_cases.prod(shape) + 1])[1:].view(shape)
+    return filled(shape)  # reversed: ndfold alone, see ndfold_of
+
+
+def median_microseconds(queue, bytes_moved):
+    """queue(i) queues call i; calls rotate over buffers by themselves."""
+    for i in range(3):
+        queue(i)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for i in range(4):
+        queue(i)
+    torch.cuda.synchronize()
+    estimate = max((time.perf_counter() - start) / 4, 2e-6)
+    if bytes_moved < SMALL_BYTES:
+        return graph_microseconds(queue)
+    calls = max(3, min(200, int(SAMPLE_SECONDS / estimate)))
+    found = []
+    for _ in range(SAMPLES):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for i in range(calls):
+            queue(i)
+        end.record()
+        end.synchronize()
+        found.append(begin.elapsed_time(end) * 1e3 / calls)
+    return statistics.median(found)
+
+
+def graph_microseconds(queue, nodes=200):
+    graph = torch.cuda.CUDAGraph()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.graph(graph, stream=side):
+        for i in range(nodes):
+            queue(i)
+    found = []
+    for _ in range(SAMPLES + 2):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        found.append(begin.elapsed_time(end) * 1e3 / nodes)
+    return statistics.median(found[2:])
+
+
+def torch_function(case):
+    """What a user of PyTorch writes."""
+    axes = case.axes
+    one = axes[0] if len(axes) == 1 else None
+
+    def several(x):
+        rest = [a for a in range(x.ndim) if a not in axes]
+        order = rest + list(axes)
+        flat = x.permute(order).reshape([x.shape[a] for a in rest] + [-1])
+        back = [order.index(a) for a in range(x.ndim)]
+        return torch.softmax(flat, -1).reshape([x.shape[a] for a in order]).permute(back)
+
+    def several_arg(x):
+        rest = [a for a in range(x.ndim) if a not in axes]
+        return torch.argmax(x.permute(rest + list(axes)).reshape([x.shape[a] for a in rest] + [-1]), -1)
+    return {"softmax": (lambda x: torch.softmax(x, one)) if one is not None else several,
+            "log_softmax": lambda x: torch.log_softmax(x, one),
+            "sum": lambda x: torch.sum(x, axes), "max": lambda x: torch.amax(x, axes),
+            "argmax": (lambda x: torch.argmax(x, one)) if one is not None else several_arg,
+            "logsumexp": lambda x: torch.logsumexp(x, axes), "var": lambda x: torch.var(x, axes)}[case.op]
+
+
+def worst_difference(case, ours, x):
+    """Of ndfold from PyTorch in f64 (softmax: of the first MiB of outputs' rows would not do for columns: all)."""
+    reference = torch_function(case)(x.double() if x.numel() <= 1 << 26 else x.float())
+    if case.op == "argmax":
+        return 0.0 if torch.equal(ours.long(), reference) else 1.0
+    # Relative to the largest: near 0 a sum cancels.
+    difference = (ours.double() - reference.double()).abs().max()
+    return float(difference / reference.double().abs().max().clamp_min(1e-30))
+
+
+class Bench:
+    def __init__(self, library, options):
+        self.library, self.options = library, options
+        self.ceilings = {}
+
+    def ceiling(self, case):
+        """Microseconds of a device copy (softmax) or of a read-only stream of as many bytes."""
+        key = (case.writes_all, case.bytes_read)
+        if key not in self.ceilings:
+            count = self.rotations(case)
+            sources = [torch.randint(0, 255, (case.bytes_read,), device="cuda", dtype=torch.uint8)
+                       for _ in range(count)]
+            if case.writes_all:
+                targets = [torch.empty_like(source) for source in sources]
+                queue = lambda i: targets[i % count].copy_(sources[i % count])  # noqa: E731
+            else:
+                scratch = torch.zeros(4, device="cuda", dtype=torch.uint8)
+                queue = lambda i: self.library.read(sources[i % count], scratch)  # noqa: E731
+            self.ceilings[key] = median_microseconds(queue, case.bytes_moved)
+        return self.ceilings[key]
+
+    @staticmethod
+    def rotations(case):
+        return max(1, min(64, -(-ROTATED_BYTES // case.bytes_moved)))
+
+    def ndfold_of(self, case, inputs, strategy=""):
+        views, outputs = inputs, []
+        for x in views:
+            if case.writes_all:
+                outputs.append(torch.empty_like(x) if case.layout != "sliced" else torch.empty(x.shape, device="cuda",
+                                                                                              dtype=x.dtype))
+            else:
+                shape = [n for a, n in enumerate(x.shape) if a not in case.axes]
+                kind = torch.int64 if case.op == "argmax" else x.dtype
+                outputs.append(torch.empty(shape, device="cuda", dtype=kind))
+        flip = (len(case.shape) - 1,) if case.layout == "reversed" else ()
+        plan = self.library.plan(case.op, views[0], outputs[0], case.axes, strategy, flip)
+        scratch = torch.empty(max(plan.workspace, 1), device="cuda", dtype=torch.uint8).fill_(0xff)
+        return plan, outputs, lambda i: plan.run(views[i % len(views)], outputs[i % len(views)], scratch)
+
+    def measure(self, case):
+        count = self.rotations(case)
+        inputs = [laid_out(case, seed) for seed in range(count)]
+        result = {"regime": case.regime, "name": case.name, "op": case.op, "dtype": case.dtype,
+                  "shape": "x".join(map(str, case.shape)), "axes": ",".join(map(str, case.axes)),
+                  "layout": case.layout, "ceiling_us": self.ceiling(case)}
+        try:
+            plan, outputs, queue = self.ndfold_of(case, inputs)
+            queue(0)
+            torch.cuda.synchronize()
+            if case.layout != "reversed":
+                result["difference"] = worst_difference(case, outputs[0], inputs[0])
+            result["strategy"] = plan.strategy
+            result["ndfold_us"] = median_microseconds(queue, case.bytes_moved)
+            result["share"] = result["ceiling_us"] / result["ndfold_us"]
+        except RuntimeError as error:
+            result["error"] = str(error)
+        if self.options.forced:
+            result["forced_us"] = self.forced(case, inputs)
+        if case.layout != "reversed" and self.options.peers != "none":
+            self.measure_peers(case, inputs, result)
+        del inputs
+        return result
+
+    def forced(self, case, inputs):
+        found = {}
+        for strategy in ("rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_block",
+                         "columns_in_cluster", "columns_in_grid", "split", "permute_then_rows"):
+            try:
+                _, _, queue = self.ndfold_of(case, inputs, strategy)
+                found[strategy] = median_microseconds(queue, case.bytes_moved)
+            except RuntimeError:
+                continue
+        return found
+
+    def measure_peers(self, case, inputs, result):
+        function = torch_function(case)
+        count = len(inputs)
+        peers = {"torch": function}
+        if self.options.peers == "all":
+            peers["compile"] = torch.compile(function, dynamic=False)
+        for name, call in peers.items():
+            try:
+                with torch.no_grad():
+                    result[f"{name}_us"] = median_microseconds(lambda i, call=call: call(inputs[i % count]),
+                                                               case.bytes_moved)
+            except Exception as error:  # whatever a peer throws is its own business
+                result[f"{name}_error"] = f"{type(error).__name__}: {error}"[:200]
+        torch._dynamo.reset()
+        times = [result[f"{name}_us"] for name in peers if f"{name}_us" in result]
+        if times and "ndfold_us" in result:
+            result["times_best_peer"] = min(times) / result["ndfold_us"]
+
+
+def context():
+    properties = torch.cuda.get_device_properties(0)
+    smi = subprocess.run(["nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"],
+                         capture_output=True, text=True, check=False).stdout.strip()
+    commit = subprocess.run(["git", "-C", str(TOP), "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
+                            check=False).stdout.strip()
+    return {"device": properties.name, "driver_and_clocks": smi, "torch": torch.__version__, "commit": commit}
+
+
+def line(result):
+    def number(key, digits=1):
+        return f"{result[key]:.{digits}f}" if key in result else "–"
+    return (f"{result['op']:11} {result['name']:14} {result['dtype']:5} {result['layout'][:8]:8} "
+            f"{result.get('strategy', ''):19} {number('ndfold_us'):>9} {number('ceiling_us'):>8} "
+            f"{number('share', 2):>5} {number('torch_us'):>9} {number('compile_us'):>9} "
+            f"{number('times_best_peer', 2):>6} {result.get('difference', 0):8.1e} {result.get('error', '')}")
+
+
+def write(folder, results, where):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gpu.json").write_text(json.dumps({"context": where, "cases": results}, indent=1), encoding="utf-8")
+    columns = ["regime", "op", "name", "dtype", "shape", "axes", "layout", "strategy", "ndfold_us", "ceiling_us", "share",
+               "torch_us", "compile_us", "times_best_peer", "difference", "error"]
+    with open(folder / "gpu.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.DictWriter(file, columns, extrasaction="ignore")
+        file.write("# " + ", ".join(f"{key} {value}" for key, value in where.items()) + "\n")
+        rows.writeheader()
+        for result in results:
+            rows.writerow({key: f"{value:.4g}" if isinstance(value, float) else value for key, value in result.items()})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", type=pathlib.Path, default=TOP / "build/cuda/bench/libndfold_bench_gpu.so")
+    parser.add_argument("--regime", action="append", metavar="NAME", help="only this one; may be given again")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name or operation holds this")
+    parser.add_argument("--peers", choices=("all", "eager", "none"), default="all")
+    parser.add_argument("--forced", action="store_true", help="also every strategy by name: the regret of the choice")
+    parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="also gpu.json and gpu.csv there")
+    options = parser.parse_args()
+    where = context()
+    print(*(f"{key}: {value}" for key, value in where.items()), sep="\n")
+    bench = Bench(Library(options.library), options)
+    results = []
+    print(f"{'op':11} {'case':14} {'dtype':5} {'layout':8} {'strategy':19} {'ndfold us':>9} {'ceiling':>8} {'share':>5} "
+          f"{'torch':>9} {'compile':>9} {'x peer':>6} {'differs':>8}")
+    for case in gpu_cases.all_cases():
+        if case.regime not in (options.regime or [case.regime]):
+            continue
+        if options.filter not in case.name and options.filter not in case.op:
+            continue
+        results.append(bench.measure(case))
+        print(line(results[-1]), flush=True)
+        if options.out:
+            write(options.out, results, where)
+    return 1 if any("error" in result for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

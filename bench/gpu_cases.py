@@ -1,0 +1,72 @@
+"""Which cases are measured on a GPU. Samples of regimes: a rule that helps one alone is no rule."""
+from dataclasses import dataclass
+from math import prod
+
+BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i32": 4, "u8": 1}
+SOFTMAXES = ("softmax", "log_softmax")
+
+
+@dataclass(frozen=True)
+class Case:
+    regime: str
+    name: str
+    op: str
+    dtype: str
+    shape: tuple
+    axes: tuple
+    layout: str = "dense"  # dense, transposed (last two axes), sliced ([..., ::2]), padded, misaligned, reversed
+
+    @property
+    def writes_all(self):
+        return self.op in SOFTMAXES
+
+    @property
+    def bytes_read(self):
+        return prod(self.shape) * BYTES[self.dtype]
+
+    @property
+    def bytes_moved(self):
+        return self.bytes_read * (2 if self.writes_all else 1)
+
+
+# Name, shape, axes.
+ROWS = (("rows8", (8388608, 8), (1,)), ("rows64", (1048576, 64), (1,)), ("rows100", (655360, 100), (1,)),
+        ("rows1k", (65536, 1024), (1,)), ("rows4k", (16384, 4096), (1,)), ("seed_cols4k", (65536, 4096), (1,)),
+        ("rows32k", (4096, 32768), (1,)), ("vocab50257", (2048, 50257), (1,)), ("attn1k", (4, 32, 1024, 1024), (3,)),
+        ("nchw_spatial", (64, 256, 64, 64), (2, 3)))
+LONG_ROWS = (("rows256k", (512, 262144), (1,)), ("rows1m_x64", (64, 1048576), (1,)), ("rows1m_x4", (4, 1048576), (1,)),
+             ("giant2^22", (1, 4194304), (1,)), ("giant2^24", (1, 16777216), (1,)))
+COLUMNS = (("col_256_256k", (256, 262144), (0,)), ("mid512", (64, 512, 4096), (1,)), ("mid1500", (16, 1500, 4096), (1,)),
+           ("col_4k_16k", (4096, 16384), (0,)), ("col_16k_4k", (16384, 4096), (0,)),
+           ("seed_row64k", (65536, 4096), (0,)), ("nhwc_spatial", (32, 64, 64, 512), (1, 2)))
+SEVERAL = (("ax02", (128, 256, 2048), (0, 2)), ("ax13", (16, 64, 32, 2048), (1, 3)),
+           ("ax135_6d", (16, 32, 16, 32, 16, 32), (1, 3, 5)), ("ax024_6d", (16, 32, 16, 32, 16, 32), (0, 2, 4)))
+SMALL = (("small256", (256, 256), (1,)), ("small256_ax0", (256, 256), (0,)), ("tiny8x16", (8, 16), (1,)))
+
+REDUCED = (("all2^28", (268435456,), (0,)), ("inner16k", (16384, 16384), (1,)), ("outer16k", (16384, 16384), (0,)),
+           ("inner64", (4194304, 64), (1,)), ("outer64", (4194304, 64), (0,)), ("few_long", (8, 33554432), (1,)),
+           ("mid512", (64, 512, 8192), (1,)), ("ax02", (128, 256, 8192), (0, 2)),
+           ("bn_nhwc", (64, 64, 64, 1024), (0, 1, 2)), ("bn_nchw", (64, 1024, 64, 64), (0, 2, 3)),
+           ("ax135_6d", (32, 32, 16, 32, 16, 32), (1, 3, 5)))
+REDUCED_SMALL = (("all2^20", (1048576,), (0,)), ("small256", (256, 256), (1,)))
+
+
+def of(regime, ops, dtypes, problems, layouts=("dense",)):
+    return [Case(regime, name, op, dtype, shape, axes, layout) for op in ops for dtype in dtypes
+            for name, shape, axes in problems for layout in layouts]
+
+
+def all_cases():
+    """In the order of the report."""
+    cases = of("rows", ("softmax",), ("f32",), ROWS)
+    cases += of("long_rows", ("softmax",), ("f32",), LONG_ROWS)
+    cases += of("columns", ("softmax",), ("f32",), COLUMNS)
+    cases += of("several", ("softmax",), ("f32",), SEVERAL)
+    cases += of("half", ("softmax",), ("bf16", "f16"), (ROWS[3], ROWS[5], COLUMNS[3], SEVERAL[0]))
+    cases += of("strided", ("softmax",), ("f32",), (("rows4k", (16384, 4096), (1,)), ("col_4k", (4096, 16384), (0,))),
+                ("transposed", "sliced", "padded", "misaligned", "reversed"))
+    cases += of("small", ("softmax",), ("f32",), SMALL)
+    cases += of("reduce", ("sum", "max", "argmax", "logsumexp", "var"), ("f32",), REDUCED)
+    cases += of("reduce_half", ("sum", "max"), ("bf16",), REDUCED)
+    cases += of("small", ("sum", "argmax"), ("f32",), REDUCED_SMALL)
+    return cases

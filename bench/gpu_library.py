@@ -1,0 +1,74 @@
+"""libndfold_bench_gpu.so through ctypes, on PyTorch's tensors and its current stream."""
+import ctypes
+
+import torch
+
+from cpu_library import Problem, numbers
+
+NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.int32: "i32",
+         torch.int64: "i64", torch.uint8: "u8"}
+
+
+def problem_of(op, x, out, axes, flip):
+    """A Problem; along the axes of `flip` the input is read backwards."""
+    sign = [-1 if axis in flip else 1 for axis in range(x.ndim)]
+    strides = [s * f for s, f in zip(x.stride(), sign)]
+    return Problem(op.encode(), NAMES[x.dtype].encode(), NAMES[out.dtype].encode(), x.ndim, out.ndim, len(axes), 1,
+                   numbers(ctypes.c_int64, x.shape), numbers(ctypes.c_int64, strides),
+                   numbers(ctypes.c_int64, out.shape), numbers(ctypes.c_int64, out.stride()),
+                   numbers(ctypes.c_int32, axes), first(x, flip), out.data_ptr())
+
+
+def first(x, flip):
+    """Where element (0, …, 0) lies."""
+    return x.data_ptr() + sum((x.shape[axis] - 1) * x.stride(axis) for axis in flip) * x.element_size()
+
+
+class Plan:
+    """A plan for GPU 0. Frees itself."""
+
+    def __init__(self, c, handle, flip):
+        self.c, self.handle, self.flip = c, handle, flip
+        self.workspace = c.ndfold_bench_gpu_workspace(handle)
+        self.explained = c.ndfold_bench_gpu_explain(handle).decode()
+        name = ctypes.create_string_buffer(64)
+        c.ndfold_bench_gpu_strategy(handle, name, len(name))
+        self.strategy = name.value.decode()
+        self.why = ctypes.create_string_buffer(256)
+
+    def run(self, x, out, scratch):
+        stream = torch.cuda.current_stream().cuda_stream
+        if self.c.ndfold_bench_gpu_run(self.handle, first(x, self.flip), out.data_ptr(), scratch.data_ptr(),
+                                       scratch.numel(), stream, self.why, len(self.why)):
+            raise RuntimeError(self.why.value.decode(errors="replace"))
+
+    def __del__(self):
+        self.c.ndfold_bench_gpu_free(self.handle)
+
+
+class Library:
+    def __init__(self, path):
+        c = self.c = ctypes.CDLL(str(path))
+        pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+        for name, result, arguments in [
+                ("gpu_plan", pointer, [ctypes.POINTER(Problem), ctypes.c_int, text, text, size]),
+                ("gpu_free", None, [pointer]), ("gpu_workspace", size, [pointer]), ("gpu_explain", text, [pointer]),
+                ("gpu_strategy", ctypes.c_int, [pointer, text, size]),
+                ("gpu_run", ctypes.c_int, [pointer, pointer, pointer, pointer, size, pointer, text, size]),
+                ("read", ctypes.c_int, [pointer, ctypes.c_longlong, pointer, pointer])]:
+            function = getattr(c, f"ndfold_bench_{name}")
+            function.restype, function.argtypes = result, arguments
+
+    def plan(self, op, x, out, axes, strategy="", flip=()):
+        why = ctypes.create_string_buffer(512)
+        handle = self.c.ndfold_bench_gpu_plan(problem_of(op, x, out, axes, flip), 0, strategy.encode(), why, len(why))
+        if not handle:
+            raise RuntimeError(why.value.decode(errors="replace"))
+        return Plan(self.c, handle, flip)
+
+    def read(self, x, scratch):
+        """Queues a stream over all of x that only reads."""
+        error = self.c.ndfold_bench_read(x.data_ptr(), x.numel() * x.element_size(), scratch.data_ptr(),
+                                         torch.cuda.current_stream().cuda_stream)
+        if error:
+            raise RuntimeError(f"CUDA error {error}")
