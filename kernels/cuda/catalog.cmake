@@ -174,8 +174,10 @@ endforeach()
 catalog_file(moves sum.h ${rows})
 
 # The table of all lists.
-list(TRANSFORM catalog_lists REPLACE "(.+)" "std::span<const CatalogRow> \\1_rows();" OUTPUT_VARIABLE declarations)
-list(JOIN declarations "\n" declarations)
+set(declarations "")
+foreach(list IN LISTS catalog_lists)
+  string(APPEND declarations "std::span<const CatalogRow> ${list}_rows();\n")
+endforeach()
 list(TRANSFORM catalog_lists REPLACE "(.+)" "\\1_rows" OUTPUT_VARIABLE names)
 list(JOIN names ",\n                                  " names)
 file(CONFIGURE OUTPUT ${catalog_folder}/catalog_lists.cpp CONTENT [[// Written by kernels/cuda/catalog.cmake.
@@ -184,7 +186,6 @@ file(CONFIGURE OUTPUT ${catalog_folder}/catalog_lists.cpp CONTENT [[// Written b
 namespace ndfold::cuda {
 
 @declarations@
-
 Found find_kernel(const KernelKey& key, const Layout& layout) {
   static constexpr auto kLists = {@names@};
   for (const auto list : kLists)

@@ -35,7 +35,7 @@ std::span<const TuningRow> tuning_rows(const DeviceFacts& device) {
   return {};
 }
 
-const TuningRow& tuning_for(const DeviceFacts& device, const TuningQuestion& question) {
+const TuningRow& tuning_for(const DeviceFacts& device, TuningQuestion question) {
   for (const TuningRow& row : tuning_rows(device))
     if (matches(row.when, question)) return row;
   return kUntuned;

@@ -37,7 +37,7 @@ struct TuningQuestion {
 std::span<const TuningRow> tuning_rows(const DeviceFacts& device);
 
 /// The first row that matches. Every strategy that the device has ends in a row without limits.
-const TuningRow& tuning_for(const DeviceFacts& device, const TuningQuestion& question);
+const TuningRow& tuning_for(const DeviceFacts& device, TuningQuestion question);
 
 /// Whether a kernel could be made of these numbers for a GPU: whole warps, lanes that divide them, whole vectors.
 constexpr bool is_valid_for_gpu(const Tuning& use) {
