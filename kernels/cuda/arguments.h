@@ -19,10 +19,12 @@ inline constexpr int kExchangeBytes = 3 * 1024;
 
 inline constexpr int kWarp = 32;
 
-/// Divides 0 ≤ n < 2^63: the high word of n · multiplier, shifted (Granlund and Montgomery 1994). By 1: multiplier 0.
+/// Divides 0 ≤ n < 2^63: the high word of n · multiplier, shifted (Granlund and Montgomery 1994); and n < 2^31 with
+/// words half as wide. By 1: multipliers 0.
 struct Divider {
   std::uint64_t multiplier = 0;
-  std::int64_t shift = 0;
+  std::uint32_t narrow_multiplier = 0;
+  std::int32_t shift = 0;  ///< of both
 };
 
 struct AxisNumbers {
@@ -55,7 +57,8 @@ struct Arguments {
   Divider by_panels = {};
   Index cross_tiles = 1;  ///< permute: tiles along the cross axis
   Divider by_cross_tiles = {};
-  Index tile_bytes = 0;  ///< shared bytes for elements that wait
+  bool whole_runs = false;  ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
+  Index tile_bytes = 0;     ///< shared bytes for elements that wait
   Scope scope = Scope::block;
   int lanes = 1;           ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
   Index widest_panel = 1;  ///< columns: elements side by side, at most

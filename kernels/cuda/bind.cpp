@@ -32,6 +32,7 @@ void cover_runs(const Bound& bound, int phase, Arguments& to) {
   const int before = bound.runs_begin_alike ? phase : bound.pack - 1;
   to.packs_of_run = std::max<Index>(1, ceil_divide(to.lane_axis.size + before, bound.pack));
   to.by_packs = divide_by(to.packs_of_run);
+  to.whole_runs = bound.runs_begin_alike && phase == 0 && to.lane_axis.in == 1 && to.lane_axis.size % bound.pack == 0;
 }
 
 Index panels_of(const Bound& bound, int phase, Arguments& to) {
@@ -47,6 +48,7 @@ void cover_columns(const Bound& bound, int phase, Arguments& to) {
   if (bound.panels_are_fixed && to.panels != planned) to.panels = panels_of(bound, 0, to);
   to.by_panels = divide_by(to.panels);
   to.tiles = outer * to.panels;
+  to.whole_runs = bound.runs_begin_alike && to.phase == phase && to.lane_axis.in == 1;
 }
 
 void bind_rows(const Step& step, Bound& bound) {
@@ -120,16 +122,19 @@ MapKind map_of(const KernelKey& key) {
 
 Divider divide_by(Index divisor) {
   if (divisor <= 1) return {};
-  const int bits =
-      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)));  // 2^(bits - 1) < divisor <= 2^bits
-  std::uint64_t quotient = 0, rest = 1;
   const auto by = static_cast<std::uint64_t>(divisor);
+  const int bits = static_cast<int>(std::bit_width(by - 1));  // 2^(bits - 1) < divisor <= 2^bits
+  std::uint64_t quotient = 0, narrow = 0, rest = 1;
   for (int i = 0; i < 63 + bits; ++i) {  // 2^(63 + bits) / divisor, a bit at a time
     rest *= 2;
     quotient = quotient * 2 + (rest >= by);
     if (rest >= by) rest -= by;
+    if (i + 1 == 31 + bits) narrow = quotient;
   }
-  return {.multiplier = quotient + 1, .shift = bits - 1};
+  const bool is_narrow = bits < 32;
+  return {.multiplier = quotient + 1,
+          .narrow_multiplier = is_narrow ? static_cast<std::uint32_t>(narrow + 1) : 0,
+          .shift = bits - 1};
 }
 
 Layout layout_of(const Step& step) {

@@ -62,6 +62,8 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel& pa
   using Element = typename Source::Element;
   Tree<F, kSize> tree(fold);
   bool first_batch = true;
+  const bool vectors = step.whole_runs && panel.low == 0 && panel.high == kSize;
+  const Element* const from = reinterpret_cast<const Element*>(step.in) + panel.in;
   for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
     Pack<Element, kSize> batch[kUnroll];
     Index index[kUnroll];
@@ -73,8 +75,8 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel& pa
       index[u] = 0;
       if (at >= rows.end) continue;
       const Offsets start = offsets(step.walk_axes(), step.walk_rank, at);
-      const Element* from = reinterpret_cast<const Element*>(step.in) + panel.in + start.in;
-      batch[u] = load_pack<Element, kSize>(from, step.lane_axis.in, panel.low, panel.high);
+      batch[u] = vectors ? *reinterpret_cast<const Pack<Element, kSize>*>(from + start.in)
+                         : load_pack<Element, kSize>(from + start.in, step.lane_axis.in, panel.low, panel.high);
       index[u] = start.out;
       if (panel.low < panel.high) waiting.keep((at - rows.begin) * packs + lane, first_batch, u, batch[u]);
       ++count;

@@ -62,8 +62,18 @@ __device__ inline std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 #endif
 }
 
+__device__ inline std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
+#ifdef __CUDACC__
+  return __umulhi(a, b);
+#else
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(a) * b >> 32);
+#endif
+}
+
+/// Where 31 bits are enough for n they are for the quotient, which is 0 for any wider divisor.
 __device__ inline Index quotient(Index n, const Divider& by) {
   if (by.multiplier == 0) return n;
+  if (n >> 31 == 0) return high_product(static_cast<std::uint32_t>(n), by.narrow_multiplier) >> (by.shift & 31);
   return static_cast<Index>(high_product(static_cast<std::uint64_t>(n), by.multiplier) >> by.shift);
 }
 

@@ -17,7 +17,11 @@ inline constexpr int kFewThreads = 256, kThreads = 512, kMostThreads = 1024;
 
 namespace detail {
 
-// kBlocks: of a multiprocessor, as plans/build/in_grid.cpp and split.cpp count on for a cooperative launch.
+// kBlocks: of a multiprocessor, as plans/build/in_grid.cpp and split.cpp count on for a cooperative launch. Fewer
+// threads have registers enough for it.
+template <Body kBody>
+inline constexpr int kGridBlocks = kBody == Body::columns ? 3 : 2;
+
 template <Body kBody, class Source, class F, class Scope, class Sink, class Residency, int kMost, int kLoads,
           int kBlocks = 1>
 Found kernel() {
@@ -32,7 +36,8 @@ Found kernel() {
 template <Body kBody, class Dense, class Strided, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key) {
   constexpr int kUsual = kBreadth == Breadth::many ? kManyLoads : kFewLoads;
-  if (key.scope == Scope::grid) return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kThreads, kUsual, 2>();
+  if (key.scope == Scope::grid)
+    return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kUsual, kGridBlocks<kBody>>();
   if constexpr (kBreadth == Breadth::many) {
     if (key.source == SourceKind::strided)
       return kernel<kBody, Strided, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
@@ -45,7 +50,8 @@ Found reduction(const KernelKey& key) {
 // A softmax: tiles wait in shared memory, or are read again where there is no room; rows may wait in registers.
 template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
 Found softmax(const KernelKey& key) {
-  if (key.scope == Scope::grid) return kernel<kBody, Dense, F, GridScope, Sink, InShared, kThreads, kFewLoads, 2>();
+  if (key.scope == Scope::grid)
+    return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kGridBlocks<kBody>>();
   if constexpr (kBreadth == Breadth::many) {
     if (key.source == SourceKind::strided)
       return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads>();

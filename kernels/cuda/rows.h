@@ -1,7 +1,7 @@
 // Body rows: lanes along a reduced axis.
 #pragma once
 #include "kernels/cuda/batch.h"
-#include "kernels/cuda/run_walk.h"
+#include "kernels/cuda/line_walk.h"
 #include "kernels/cuda/scopes.h"
 #include "kernels/cuda/sinks.h"
 #include "kernels/cuda/tree.h"
@@ -20,45 +20,87 @@ struct Tuned {
 template <class Source, int kUnroll>
 struct RowBatch {
   static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize;
+  static constexpr unsigned kAll = (1u << kSize) - 1;
   Pack<typename Source::Element, kSize> packs[kUnroll];
   Index starts[kUnroll];
-  int low[kUnroll], high[kUnroll];
+  unsigned here[kUnroll];  ///< a bit an element that belongs
   Index weight;
 
   __device__ auto number(int i) const { return Source::value(packs[i / kSize].at[i % kSize]); }
   __device__ Index index(int i) const { return starts[i / kSize] + i % kSize * weight; }
-  __device__ bool has(int i) const { return i % kSize >= low[i / kSize] && i % kSize < high[i / kSize]; }
+  __device__ bool has(int i) const { return here[i / kSize] >> i % kSize & 1; }
   __device__ bool has_all() const {
-    bool all = true;
+    unsigned all = kAll;
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) all = all && low[u] == 0 && high[u] == kSize;
-    return all;
+    for (int u = 0; u < kUnroll; ++u) all &= here[u];
+    return all == kAll;
+  }
+  __device__ bool has_whole_packs() const {
+    bool whole = true;
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) whole = whole && (here[u] == 0 || here[u] == kAll);
+    return whole;
   }
 };
 
-template <class Source, int kUnroll, class F, class Waiting>
-__device__ typename F::State fold_walk(const F& fold, const RunWalk<Source>& walk, const AxisNumbers& axis, int lane,
-                                       int lanes, Waiting& waiting) {
+/// The same where packs are all there or not at all: one question a pack.
+template <class Source, int kUnroll>
+struct WholePacks {
+  static constexpr int kCount = RowBatch<Source, kUnroll>::kCount;
+  const RowBatch<Source, kUnroll>& batch;
+
+  __device__ auto number(int i) const { return batch.number(i); }
+  __device__ Index index(int i) const { return batch.index(i); }
+  __device__ bool has(int i) const { return batch.here[i / Source::kSize] != 0; }
+};
+
+__device__ inline unsigned bits_between(int low, int high) { return ((1u << high) - 1) & ~((1u << low) - 1); }
+
+template <class Walk, class Element, int kSize>
+__device__ Pack<Element, kSize> load_place(const Place<Element>& place, Index stride) {
+  if constexpr (Walk::kAligned)
+    return load_aligned<Element, kSize>(place.in, place.low, place.high);
+  else
+    return load_pack<Element, kSize>(place.in, stride, place.low, place.high);
+}
+
+/// A batch that lanes `lanes` apart loaded from pack `pack` on.
+template <class Source, int kUnroll, class Walk, class Waiting>
+__device__ void load_batch(RowBatch<Source, kUnroll>& batch, const Walk& walk, const AxisNumbers& axis, Index pack,
+                           int lanes, bool first_batch, Waiting& waiting) {
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const Index at = pack + static_cast<Index>(u) * lanes;
+    batch.here[u] = 0;
+    batch.starts[u] = 0;
+    batch.packs[u] = {};
+    if (at >= walk.last()) continue;
+    const auto place = walk.place(at);
+    batch.packs[u] = load_place<Walk, typename Source::Element, Source::kSize>(place, axis.in);
+    batch.starts[u] = place.out;
+    batch.here[u] = place.low < place.high ? bits_between(place.low, place.high) : 0;
+    waiting.keep(at - walk.first(), first_batch, u, batch.packs[u]);
+  }
+}
+
+template <class F, class Source, int kUnroll>
+__device__ typename F::State fold_batch(const F& fold, const RowBatch<Source, kUnroll>& batch) {
+  if (batch.has_all()) return fold_view<true>(fold, batch);
+  if constexpr (Source::kSize > 1)
+    if (batch.has_whole_packs()) return fold_view<false>(fold, WholePacks<Source, kUnroll>{batch});
+  return fold_view<false>(fold, batch);
+}
+
+template <class Source, int kUnroll, class F, class Walk, class Waiting>
+__device__ typename F::State fold_walk(const F& fold, const Walk& walk, const AxisNumbers& axis, int lane, int lanes,
+                                       Waiting& waiting) {
   Tree<F, 1> tree(fold);
   bool first_batch = true;
   for (Index pack = walk.first() + lane; pack < walk.last(); pack += static_cast<Index>(kUnroll) * lanes) {
     RowBatch<Source, kUnroll> batch;
     batch.weight = axis.out;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const Index at = pack + static_cast<Index>(u) * lanes;
-      batch.low[u] = batch.high[u] = 0;
-      batch.starts[u] = 0;
-      batch.packs[u] = {};
-      if (at >= walk.last()) continue;
-      const auto place = walk.place(at);
-      batch.packs[u] = load_pack<typename Source::Element, Source::kSize>(place.in, axis.in, place.low, place.high);
-      batch.starts[u] = place.out;
-      batch.low[u] = place.low;
-      batch.high[u] = place.high;
-      waiting.keep(at - walk.first(), first_batch, u, batch.packs[u]);
-    }
-    const typename F::State state[1] = {batch.has_all() ? fold_view<true>(fold, batch) : fold_view<false>(fold, batch)};
+    load_batch(batch, walk, axis, pack, lanes, first_batch, waiting);
+    const typename F::State state[1] = {fold_batch(fold, batch)};
     tree.push(state);
     first_batch = false;
   }
@@ -68,8 +110,8 @@ __device__ typename F::State fold_walk(const F& fold, const RunWalk<Source>& wal
 }
 
 /// Writes map(x) of each element that the lane folded before.
-template <class Source, class Out, int kUnroll, class A, class Waiting>
-__device__ void map_walk(const Arguments& step, const RunWalk<Source>& walk, int lane, int lanes, Index out, A scale,
+template <class Source, class Out, int kUnroll, class A, class Walk, class Waiting>
+__device__ void map_walk(const Arguments& step, const Walk& walk, int lane, int lanes, Index out, A scale,
                          const Normalizer<A>& normalizer, const Waiting& waiting) {
   using Element = typename Source::Element;
   constexpr int kSize = Source::kSize;
@@ -83,7 +125,7 @@ __device__ void map_walk(const Arguments& step, const RunWalk<Source>& walk, int
       const auto place = walk.place(at);
       Pack<Element, kSize> elements;
       if (!waiting.get(at - walk.first(), first_batch, u, elements))
-        elements = load_pack<Element, kSize>(place.in, axis.in, place.low, place.high);
+        elements = load_place<Walk, Element, kSize>(place, axis.in);
       Out mapped[kSize];
 #pragma unroll
       for (int i = 0; i < kSize; ++i)
@@ -94,34 +136,46 @@ __device__ void map_walk(const Arguments& step, const RunWalk<Source>& walk, int
   }
 }
 
-template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) rows(const __grid_constant__ Arguments step) {
+/// One tile's part: folds it, meets whoever shares the tile, and writes what becomes of the state.
+template <class Source, class Sink, class Residency, class Tuning, class Walk, class F, class Scope>
+__device__ void fold_row(const Arguments& step, const F& fold, const Scope& scope, Index tile, Index part, int turn) {
   using Element = typename Source::Element;
   using Waiting = typename Residency::template Place<Pack<Element, Source::kSize>, Tuning::kUnroll>;
-  const Scope scope(step);
-  const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  // Every lane walks the same tiles and parts, so that exchanges find all lanes.
+  const bool live = tile < step.tiles;
+  const Offsets base = offsets(step.tile_axes(), step.tile_rank, live ? tile : 0);
+  const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
+  const Walk walk(step, reinterpret_cast<const Element*>(step.in) + base.in, begin, live ? end : begin);
+  Waiting waiting(step);
+  auto state = fold_walk<Source, Tuning::kUnroll>(fold, walk, step.lane_axis, scope.lane(), scope.lanes(), waiting);
+  state = scope.combine(fold, state, turn);
+  if constexpr (Sink::kMaps) {
+    using A = typename Source::Value;
+    const auto normalizer = Normalizer<A>::of(step.map, state, step.alpha);
+    map_walk<Source, typename Sink::Out, Tuning::kUnroll>(step, walk, scope.lane(), scope.lanes(), base.out,
+                                                          static_cast<A>(step.scale), normalizer, waiting);
+  } else if (live && scope.speaks()) {
+    sink_state(step, fold, state, base.out, scope.shares_parts() ? tile : tile * step.parts + part);
+  }
+}
+
+/// Every lane walks the same tiles and parts, so that exchanges find all lanes.
+template <class Source, class Sink, class Residency, class Tuning, class Walk, class F, class Scope>
+__device__ void fold_rows(const Arguments& step, const F& fold, const Scope& scope) {
   const Index stride = gridDim.y * scope.tiles_at_once();
   int turn = 0;
   for (Index first = blockIdx.y * scope.tiles_at_once(); first < step.tiles; first += stride, ++turn)
-    for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
-      const Index tile = scope.tile_of(first);
-      const bool live = tile < step.tiles;
-      const Offsets base = offsets(step.tile_axes(), step.tile_rank, live ? tile : 0);
-      const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
-      const RunWalk<Source> walk(step, reinterpret_cast<const Element*>(step.in) + base.in, begin, live ? end : begin);
-      Waiting waiting(step);
-      auto state = fold_walk<Source, Tuning::kUnroll>(fold, walk, step.lane_axis, scope.lane(), scope.lanes(), waiting);
-      state = scope.combine(fold, state, turn);
-      if constexpr (Sink::kMaps) {
-        using A = typename Source::Value;
-        const auto normalizer = Normalizer<A>::of(step.map, state, step.alpha);
-        map_walk<Source, typename Sink::Out, Tuning::kUnroll>(step, walk, scope.lane(), scope.lanes(), base.out,
-                                                              static_cast<A>(step.scale), normalizer, waiting);
-      } else if (live && scope.speaks()) {
-        sink_state(step, fold, state, base.out, scope.shares_parts() ? tile : tile * step.parts + part);
-      }
-    }
+    for (Index part = blockIdx.x; part < step.parts; part += gridDim.x)
+      fold_row<Source, Sink, Residency, Tuning, Walk>(step, fold, scope, scope.tile_of(first), part, turn);
+}
+
+template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) rows(const __grid_constant__ Arguments step) {
+  const Scope scope(step);
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  if constexpr (Source::kSize > 1)
+    if (LineWalk<Source>::serves(step))
+      return fold_rows<Source, Sink, Residency, Tuning, LineWalk<Source>>(step, fold, scope);
+  fold_rows<Source, Sink, Residency, Tuning, RunWalk<Source>>(step, fold, scope);
 }
 
 }  // namespace ndfold::cuda

@@ -15,6 +15,18 @@ struct Place {
   int low, high;
 };
 
+__device__ inline Index min_of(Index a, Index b) { return a < b ? a : b; }
+__device__ inline Index max_of(Index a, Index b) { return a > b ? a : b; }
+
+/// Elements between the last multiple of a pack and `from`.
+template <int kSize, class T>
+__device__ int phase_of(const T* from) {
+  if constexpr (kSize == 1)
+    return 0;
+  else
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % kSize);
+}
+
 /// Elements [begin, end), row-major, of the walked axes and the lane axis, from `base` on.
 template <class Source>
 class RunWalk {
@@ -22,11 +34,14 @@ class RunWalk {
   static constexpr int kSize = Source::kSize;
 
  public:
+  static constexpr bool kAligned = false;  ///< whole packs are vectors
+
   __device__ RunWalk(const Arguments& step, const T* base, Index begin, Index end)
       : step_(step), base_(base), begin_(begin), end_(end) {
     if (begin >= end) return;
     first_ = pack_of(begin);
     last_ = pack_of(end - 1) + 1;
+    whole_ = step.whole_runs && begin % kSize == 0 && end % kSize == 0;
   }
 
   /// Packs first() … last() - 1 cover the elements.
@@ -38,37 +53,31 @@ class RunWalk {
     const Offsets start = offsets(step_.walk_axes(), step_.walk_rank, run);
     const AxisNumbers& axis = step_.lane_axis;
     const T* from = base_ + start.in;
-    const Index at = (pack - run * step_.packs_of_run) * kSize - phase(from);  // of element 0, within the run
-    const Index number = run * axis.size + at;                                 // of element 0, within the walk
-    const Index low = max_of(max_of(-at, begin_ - number), 0);
-    const Index high = min_of(min_of(axis.size - at, end_ - number), kSize);
+    Index at = (pack - run * step_.packs_of_run) * kSize;  // of element 0, within the run
+    Index low = 0, high = kSize;
+    if (!whole_) {
+      at -= phase_of<kSize>(from);
+      const Index number = run * axis.size + at;  // of element 0, within the walk
+      low = max_of(max_of(-at, begin_ - number), 0);
+      high = min_of(min_of(axis.size - at, end_ - number), kSize);
+    }
     return {from + at * axis.in, start.out + at * axis.out, start.value + at * axis.value, static_cast<int>(low),
             static_cast<int>(high)};
   }
 
  private:
-  __device__ static Index min_of(Index a, Index b) { return a < b ? a : b; }
-  __device__ static Index max_of(Index a, Index b) { return a > b ? a : b; }
-
-  /// Elements between the last multiple of a pack and the start of a run.
-  __device__ static int phase(const T* from) {
-    if constexpr (kSize == 1)
-      return 0;
-    else
-      return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % kSize);
-  }
-
   __device__ Index pack_of(Index element) const {
-    if (step_.walk_rank == 0) return (element + phase(base_)) / kSize;
+    if (step_.walk_rank == 0) return (element + phase_of<kSize>(base_)) / kSize;
     const Index run = quotient(element, step_.lane_axis.by);
     const T* from = base_ + offsets(step_.walk_axes(), step_.walk_rank, run).in;
-    return run * step_.packs_of_run + (element - run * step_.lane_axis.size + phase(from)) / kSize;
+    return run * step_.packs_of_run + (element - run * step_.lane_axis.size + phase_of<kSize>(from)) / kSize;
   }
 
   const Arguments& step_;
   const T* base_;
   Index begin_, end_;
   Index first_ = 0, last_ = 0;
+  bool whole_ = false;
 };
 
 }  // namespace ndfold::cuda

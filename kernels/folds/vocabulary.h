@@ -45,9 +45,26 @@ ND_HD constexpr bool equal(V a, V b) {
   return a == b;
 }
 
+#ifdef __CUDA_ARCH__
+/// One instruction each since sm_80: NaN wins, and +0 is above -0 (PTX ISA, max and min).
+ND_HD inline float max_of_lanes(float a, float b) {
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+  return most;
+}
+ND_HD inline float min_of_lanes(float a, float b) {
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
+}
+#endif
+
 /// IEEE 754-2019 maximum: NaN wins, and +0 is above -0.
 template <Arithmetic V>
-ND_HD constexpr V maximum(V a, V b) {
+ND_HD V maximum(V a, V b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<V, float>) return max_of_lanes(a, b);
+#endif
   if constexpr (std::is_floating_point_v<V>) {
     if (a != a) return a;
     if (a == b) return std::signbit(a) ? b : a;
@@ -57,7 +74,10 @@ ND_HD constexpr V maximum(V a, V b) {
 
 /// IEEE 754-2019 minimum: NaN wins, and -0 is below +0.
 template <Arithmetic V>
-ND_HD constexpr V minimum(V a, V b) {
+ND_HD V minimum(V a, V b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<V, float>) return min_of_lanes(a, b);
+#endif
   if constexpr (std::is_floating_point_v<V>) {
     if (a != a) return a;
     if (a == b) return std::signbit(a) ? a : b;
@@ -67,8 +87,12 @@ ND_HD constexpr V minimum(V a, V b) {
 
 /// Some maximum that may lose a NaN: for pivots, where a NaN comes back with the sum.
 template <std::floating_point V>
-ND_HD constexpr V any_maximum(V a, V b) {
+ND_HD V any_maximum(V a, V b) {
+#ifdef __CUDA_ARCH__
+  return std::fmax(a, b);
+#else
   return a > b ? a : b;
+#endif
 }
 
 template <std::floating_point V>
