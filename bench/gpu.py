@@ -112,7 +112,7 @@ def torch_function(case):
             "log_softmax": lambda x: torch.log_softmax(x, one),
             "sum": lambda x: torch.sum(x, axes), "max": lambda x: torch.amax(x, axes),
             "argmax": (lambda x: torch.argmax(x, one)) if one is not None else several_arg,
-            "logsumexp": lambda x: torch.logsumexp(x, axes), "var": lambda x: torch.var(x, axes)}[case.op]
+            "logsumexp": lambda x: torch.logsumexp(x, axes), "var": lambda x: torch.var(x, axes, correction=0)}[case.op]
 
 
 def worst_difference(case, ours, x):
@@ -189,6 +189,13 @@ class Bench:
         del inputs
         return result
 
+    def once(self, case):
+        """One run, for a profiler that looks on."""
+        inputs = [laid_out(case, 0)]
+        _, _, queue = self.ndfold_of(case, inputs)
+        queue(0)
+        torch.cuda.synchronize()
+
     def forced(self, case, inputs):
         found = {}
         for strategy in ("rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_block",
@@ -257,6 +264,7 @@ def main():
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name or operation holds this")
     parser.add_argument("--peers", choices=("all", "eager", "none"), default="all")
     parser.add_argument("--forced", action="store_true", help="also every strategy by name: the regret of the choice")
+    parser.add_argument("--once", action="store_true", help="each case runs once and is not timed: for a profiler")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="also gpu.json and gpu.csv there")
     options = parser.parse_args()
     where = context()
@@ -269,6 +277,9 @@ def main():
         if case.regime not in (options.regime or [case.regime]):
             continue
         if options.filter not in case.name and options.filter not in case.op:
+            continue
+        if options.once:
+            bench.once(case)
             continue
         results.append(bench.measure(case))
         print(line(results[-1]), flush=True)

@@ -34,6 +34,13 @@ struct AxisNumbers {
   Divider by = {};        ///< divides by size
 };
 
+/// Axes from near to far: the first ones here, the others in Arguments::far.
+inline constexpr int kNearAxes = 2;
+struct AxisGroup {
+  int rank = 0, first_far = 0;
+  AxisNumbers near[kNearAxes];
+};
+
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
@@ -70,11 +77,8 @@ struct Arguments {
   DType output = DType::f32;
 
   AxisNumbers lane_axis, cross_axis;
-  int tile_rank = 0, walk_rank = 0;
-  AxisNumbers axes[kMostAxes];  ///< tile_rank axes, then walk_rank axes; each from far to near
-
-  ND_HD const AxisNumbers* tile_axes() const { return axes; }
-  ND_HD const AxisNumbers* walk_axes() const { return axes + tile_rank; }
+  AxisGroup tile, walk;
+  AxisNumbers far[kMostAxes - kNearAxes];
 };
 
 /// Kernel parameters of every toolkit and device have at least this much room.

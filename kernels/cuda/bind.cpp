@@ -15,16 +15,23 @@ Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 Index power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
 }
-void put_axes(Arguments& to, const std::vector<AxisNumbers>& tiles, const std::vector<AxisNumbers>& walk) {
-  to.tile_rank = static_cast<int>(tiles.size());
-  to.walk_rank = static_cast<int>(walk.size());
-  std::copy(tiles.begin(), tiles.end(), to.axes);
-  std::copy(walk.begin(), walk.end(), to.axes + tiles.size());
+
+// `axes` from far to near; far ones go to to.far, from `first` on. Returns where the next may go.
+int put_axes(Arguments& to, AxisGroup& group, const std::vector<AxisNumbers>& axes, int first = 0) {
+  group.rank = static_cast<int>(axes.size());
+  group.first_far = first;
+  for (int i = 0; i < group.rank; ++i) {
+    const AxisNumbers& axis = axes[static_cast<std::size_t>(group.rank - 1 - i)];
+    (i < kNearAxes ? group.near[i] : to.far[first + i - kNearAxes]) = axis;
+  }
+  return first + std::max(0, group.rank - kNearAxes);
 }
 
 bool begin_alike(const Arguments& step, int pack) {
-  return std::all_of(step.axes, step.axes + step.tile_rank + step.walk_rank,
-                     [&](const AxisNumbers& axis) { return axis.in % pack == 0; });
+  const auto is_whole = [&](const AxisNumbers& axis) { return axis.in % pack == 0; };
+  return std::all_of(std::begin(step.tile.near), std::end(step.tile.near), is_whole) &&
+         std::all_of(std::begin(step.walk.near), std::end(step.walk.near), is_whole) &&
+         std::all_of(std::begin(step.far), std::end(step.far), is_whole);
 }
 
 // `phase`: elements between the last whole pack in memory and the buffer's start.
@@ -55,7 +62,7 @@ void bind_rows(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   auto walk = numbers_of(step.reduced);
   to.lane_axis = take_last(walk);
-  put_axes(to, numbers_of(step.kept), walk);
+  put_axes(to, to.walk, walk, put_axes(to, to.tile, numbers_of(step.kept)));
   to.tiles = product_of(step.kept);
   to.lanes = step.kernel.tuning.lanes_per_row;
 }
@@ -64,7 +71,7 @@ void bind_columns(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   auto tiles = numbers_of(step.kept);
   to.lane_axis = take_last(tiles);
-  put_axes(to, tiles, numbers_of(step.reduced));
+  put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
   to.widest_panel = std::max<Index>(bound.pack, step.kernel.tuning.panel_bytes / bound.element_bytes);
   to.columns = std::min(to.widest_panel, to.lane_axis.size);
   to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
@@ -76,7 +83,7 @@ void bind_elementwise(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   auto walk = elementwise_axes(step);
   to.lane_axis = take_last(walk);
-  put_axes(to, {}, walk);
+  put_axes(to, to.walk, walk);
   to.reduced = product_of(step.kept) * product_of(step.reduced);
 }
 
@@ -87,11 +94,11 @@ void bind_permute(const Step& step, Bound& bound) {
   to.reduced = product_of(step.kept);
   if (axes.same_axis) {
     if (axes.cross.size > 1) axes.others.push_back(axes.cross);
-    put_axes(to, {}, axes.others);
+    put_axes(to, to.walk, axes.others);
     return;
   }
   to.cross_axis = axes.cross;
-  put_axes(to, axes.others, {});
+  put_axes(to, to.tile, axes.others);
   const Index width = power_of_two(axes.lane.size), height = power_of_two(axes.cross.size);
   const Index narrow = std::min(kTileSide, width);
   to.tile_height = static_cast<int>(std::min(kTileElements / narrow, height));
@@ -142,6 +149,11 @@ Layout layout_of(const Step& step) {
     auto axes = elementwise_axes(step);
     return {.dense = take_last(axes).in == 1};
   }
+  if (step.kernel.body == Body::rows) {
+    auto walk = numbers_of(step.reduced);
+    return {.in_line = take_last(walk).in == 1 && walk.empty()};
+  }
+  if (step.kernel.body == Body::columns) return {.in_line = numbers_of(step.reduced).size() < 2};
   if (step.kernel.body != Body::permute) return {};
   const PermuteAxes axes = permute_axes(step);
   return {.dense = axes.lane.in == 1, .same_axis = axes.same_axis};

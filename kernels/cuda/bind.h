@@ -29,6 +29,7 @@ struct LaunchShape {
 struct Layout {
   bool dense = false;      ///< elementwise, permute: packs are neighbours in the input
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
+  bool in_line = false;    ///< rows: all elements behind an output are neighbours; columns: they lie along one axis
 };
 
 /// How the step's buffers lie, before a kernel is chosen.

@@ -32,8 +32,8 @@ constexpr CatalogRow fold_row(FoldKind fold, DType accumulate) {
           .accumulate = accumulate,
           .input = kDTypeOf<T>,
           .output = DType::best,
-          .find = [](const KernelKey& key, const Layout&) {
-            return fold_kernel<F, typename F::Value, T, Loaded, ResultSink, kBreadth>(key);
+          .find = [](const KernelKey& key, const Layout& layout) {
+            return fold_kernel<F, typename F::Value, T, Loaded, ResultSink, kBreadth>(key, layout);
           }};
 }
 
@@ -56,8 +56,8 @@ constexpr CatalogRow softmax_row() {
           .accumulate = kDTypeOf<A>,
           .input = kDTypeOf<T>,
           .output = kDTypeOf<Out>,
-          .find = [](const KernelKey& key, const Layout&) {
-            return fold_kernel<folds::OnlineSoftmax<A>, A, T, Elements, ElementSink<Out>, kBreadth>(key);
+          .find = [](const KernelKey& key, const Layout& layout) {
+            return fold_kernel<folds::OnlineSoftmax<A>, A, T, Elements, ElementSink<Out>, kBreadth>(key, layout);
           }};
 }
 

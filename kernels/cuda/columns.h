@@ -21,7 +21,7 @@ __device__ Panel panel_of(const Arguments& step, Index tile, const ColumnLanes& 
   const int width = lanes.across * kSize;
   const Index outer = quotient(tile, step.by_panels);
   const Index start = (tile - outer * step.panels) * width - step.phase;
-  const Offsets base = offsets(step.tile_axes(), step.tile_rank, outer);
+  const Offsets base = offsets(step, step.tile, outer);
   Panel panel;
   panel.outputs = outer * axis.size;
   panel.column = start + lanes.lane() * kSize;
@@ -38,7 +38,7 @@ __device__ Panel panel_of(const Arguments& step, Index tile, const ColumnLanes& 
 /// Element `column` of kUnroll rows, as a view for fold_view(). Rows beyond the last are missing.
 template <class Source, int kUnroll>
 struct ColumnBatch {
-  static constexpr int kCount = kUnroll;
+  static constexpr int kCount = kUnroll, kGroup = 1;
   const Pack<typename Source::Element, Source::kSize> (&packs)[kUnroll];
   const Index (&rows)[kUnroll];
   int count;
@@ -48,6 +48,15 @@ struct ColumnBatch {
   __device__ Index index(int i) const { return rows[i]; }
   __device__ bool has(int i) const { return i < count; }
 };
+
+/// Where row `at` of the reduced axes lies; where these are one axis, that is a product.
+template <class Source>
+__device__ Offsets offsets_of_row(const Arguments& step, Index at) {
+  if constexpr (kIsInLine<Source>)
+    return {at * step.walk.near[0].in, at * step.walk.near[0].out, 0};
+  else
+    return offsets(step, step.walk, at);
+}
 
 /// Rows [begin, end) of the reduced axes, those of one slot of lanes.
 struct RowsOfSlot {
@@ -61,7 +70,6 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel& pa
   constexpr int kSize = Source::kSize;
   using Element = typename Source::Element;
   Tree<F, kSize> tree(fold);
-  bool first_batch = true;
   const bool vectors = step.whole_runs && panel.low == 0 && panel.high == kSize;
   const Element* const from = reinterpret_cast<const Element*>(step.in) + panel.in;
   for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
@@ -74,11 +82,11 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel& pa
       batch[u] = {};
       index[u] = 0;
       if (at >= rows.end) continue;
-      const Offsets start = offsets(step.walk_axes(), step.walk_rank, at);
+      const Offsets start = offsets_of_row<Source>(step, at);
       batch[u] = vectors ? *reinterpret_cast<const Pack<Element, kSize>*>(from + start.in)
                          : load_pack<Element, kSize>(from + start.in, step.lane_axis.in, panel.low, panel.high);
       index[u] = start.out;
-      if (panel.low < panel.high) waiting.keep((at - rows.begin) * packs + lane, first_batch, u, batch[u]);
+      waiting.template keep<false>((at - rows.begin) * packs + lane, u, batch[u], panel.low < panel.high);
       ++count;
     }
 #pragma unroll
@@ -87,7 +95,6 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel& pa
       states[c] = count == kUnroll ? fold_view<true>(fold, view) : fold_view<false>(fold, view);
     }
     tree.push(states);
-    first_batch = false;
   }
   tree.result(states);
 }
@@ -98,15 +105,14 @@ __device__ void map_panel(const Arguments& step, const Panel& panel, const RowsO
   constexpr int kSize = Source::kSize;
   using Element = typename Source::Element;
   const A scale = static_cast<A>(step.scale);
-  bool first_batch = true;
   for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const Index at = row + static_cast<Index>(u) * rows.slots;
       if (at >= rows.end || panel.low >= panel.high) continue;
-      const Offsets start = offsets(step.walk_axes(), step.walk_rank, at);
+      const Offsets start = offsets_of_row<Source>(step, at);
       Pack<Element, kSize> elements;
-      if (!waiting.get((at - rows.begin) * packs + lane, first_batch, u, elements)) {
+      if (!waiting.template get<false>((at - rows.begin) * packs + lane, u, elements)) {
         const Element* from = reinterpret_cast<const Element*>(step.in) + panel.in + start.in;
         elements = load_pack<Element, kSize>(from, step.lane_axis.in, panel.low, panel.high);
       }
@@ -117,7 +123,6 @@ __device__ void map_panel(const Arguments& step, const Panel& panel, const RowsO
       store_pack(mapped, reinterpret_cast<Out*>(step.out) + panel.out + start.out, step.lane_axis.out, panel.low,
                  panel.high);
     }
-    first_batch = false;
   }
 }
 

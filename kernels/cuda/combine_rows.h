@@ -6,12 +6,27 @@
 
 namespace ndfold::cuda {
 
+/// Folds of {max, sum}: meeting one by one, states would cost two exponentials each time.
+template <class F>
+concept MeasuredFold = requires(typename F::State s) {
+  F::shrink(s.max, s.max);
+  s.sum;
+};
+
 /// Over lanes of a warp whose numbers differ in the bits from `from` up to below `to`, both powers of two.
 template <class F>
 __device__ typename F::State combine_lanes(const F& fold, typename F::State state, int from, int to) {
   const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
-  for (int mask = from; mask < to; mask *= 2) state = fold.combine(state, warp.shfl_xor(state, mask));
-  return state;
+  if constexpr (MeasuredFold<F>) {  // the maximum of all, an exponential a lane, the sum
+    auto max = state.max;
+    for (int mask = from; mask < to; mask *= 2) max = folds::maximum(max, warp.shfl_xor(max, mask));
+    auto sum = state.sum * F::shrink(state.max, max);
+    for (int mask = from; mask < to; mask *= 2) sum += warp.shfl_xor(sum, mask);
+    return {max, sum};
+  } else {
+    for (int mask = from; mask < to; mask *= 2) state = fold.combine(state, warp.shfl_xor(state, mask));
+    return state;
+  }
 }
 
 /// A copy of its own: compilers that watch memory do not look into the arguments of calls.

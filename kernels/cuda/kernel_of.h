@@ -7,13 +7,14 @@
 
 namespace ndfold::cuda {
 
-/// many: rows and columns with few and many loads in flight, and lanes that read every n-th element, each by itself.
-/// few: one kernel of each body and kind of scope, which does all of that: right everywhere, slower here and there.
+/// many: lines with few and many loads in flight, runs, columns, and lanes that read every n-th element, each by
+/// itself. few: one kernel of each body and kind of scope, which does all of that: right everywhere, slower here and
+/// there.
 enum class Breadth { few, many };
 
 /// The tuning rows' numbers that are compiled in (tests/plans/tuning_test.cpp): rounding up is always right.
 inline constexpr int kFewLoads = 4, kManyLoads = 8;
-inline constexpr int kFewThreads = 256, kThreads = 512, kMostThreads = 1024;
+inline constexpr int kFewThreads = 256, kThreads = 512;
 
 namespace detail {
 
@@ -34,58 +35,70 @@ Found kernel() {
 
 // Reductions: elements are read once.
 template <Body kBody, class Dense, class Strided, class F, Breadth kBreadth>
-Found reduction(const KernelKey& key) {
-  constexpr int kUsual = kBreadth == Breadth::many ? kManyLoads : kFewLoads;
-  if (key.scope == Scope::grid)
-    return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kUsual, kGridBlocks<kBody>>();
+Found reduction(const KernelKey& key, const Layout& layout) {
   if constexpr (kBreadth == Breadth::many) {
-    if (key.source == SourceKind::strided)
+    using Line = InLine<Dense>;
+    if (layout.in_line && key.source != SourceKind::strided) {
+      if (key.scope == Scope::grid)
+        return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
+      if constexpr (kBody == Body::rows)
+        if (key.tuning.unroll <= kFewLoads)
+          return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
+      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kThreads, kManyLoads>();
+    }
+    if (key.source == SourceKind::strided && key.scope != Scope::grid)
       return kernel<kBody, Strided, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
-    if (kBody == Body::rows && key.tuning.unroll <= kFewLoads)
-      return kernel<Body::rows, Dense, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
   }
-  return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kThreads, kUsual>();
+  if (key.scope == Scope::grid)
+    return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, 2>();
+  return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
 }
 
-// A softmax: tiles wait in shared memory, or are read again where there is no room; rows may wait in registers.
+// A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
 template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
-Found softmax(const KernelKey& key) {
+Found softmax(const KernelKey& key, const Layout& layout) {
+  if constexpr (kBreadth == Breadth::many) {
+    using Line = InLine<Dense>;
+    constexpr int kBlocks = kGridBlocks<kBody>;
+    if (layout.in_line && key.source != SourceKind::strided) {
+      if (key.scope == Scope::grid)
+        return kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
+      if constexpr (kBody == Body::rows) {
+        constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
+        if (key.residency == Residency::registers && key.tuning.threads <= kFewThreads)
+          return key.tuning.unroll <= kFewLoads
+                     ? kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 3 - kFewer>()
+                     : kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kManyLoads, 2 - kFewer>();
+      } else if (key.tuning.threads <= kFewThreads) {
+        return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4>();
+      }
+      return kernel<kBody, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
+    }
+    if (key.source == SourceKind::strided && key.scope != Scope::grid)
+      return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
+  }
   if (key.scope == Scope::grid)
     return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kGridBlocks<kBody>>();
-  if constexpr (kBreadth == Breadth::many) {
-    if (key.source == SourceKind::strided)
-      return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
-    if constexpr (kBody == Body::rows) {
-      const bool many = key.tuning.threads > kThreads;
-      if (key.residency != Residency::registers)
-        return many ? kernel<kBody, Dense, F, NearScope, Sink, InShared, kMostThreads, kFewLoads>()
-                    : kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
-      if (many) return kernel<kBody, Dense, F, NearScope, Sink, InRegisters, kMostThreads, kFewLoads>();
-      if (key.tuning.unroll <= kFewLoads)
-        return kernel<kBody, Dense, F, NearScope, Sink, InRegisters, kThreads, kFewLoads>();
-      return kernel<kBody, Dense, F, NearScope, Sink, InRegisters, kFewThreads, kManyLoads>();
-    }
-  }
   return kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
 }
 
 template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
-Found in_body(const KernelKey& key) {
+Found in_body(const KernelKey& key, const Layout& layout) {
   if constexpr (Sink::kMaps)
-    return softmax<kBody, Dense, Strided, F, Sink, kBreadth>(key);
+    return softmax<kBody, Dense, Strided, F, Sink, kBreadth>(key, layout);
   else
-    return reduction<kBody, Dense, Strided, F, kBreadth>(key);
+    return reduction<kBody, Dense, Strided, F, kBreadth>(key, layout);
 }
 
 }  // namespace detail
 
 /// F folds A's; T is the element type, `Loaded` is Elements or Truths; Sink says what a softmax writes.
 template <class F, class A, class T, template <class, class, int> class Loaded, class Sink, Breadth kBreadth>
-Found fold_kernel(const KernelKey& key) {
+Found fold_kernel(const KernelKey& key, const Layout& layout) {
   using Dense = Loaded<T, A, kVector<T>>;
   using Strided = Loaded<T, A, 1>;
-  if (key.body == Body::rows) return detail::in_body<Body::rows, Dense, Strided, F, Sink, kBreadth>(key);
-  return detail::in_body<Body::columns, Dense, Strided, F, Sink, kBreadth>(key);
+  if (key.body == Body::rows) return detail::in_body<Body::rows, Dense, Strided, F, Sink, kBreadth>(key, layout);
+  return detail::in_body<Body::columns, Dense, Strided, F, Sink, kBreadth>(key, layout);
 }
 
 /// Folds states of F.

@@ -14,8 +14,6 @@ class LineWalk {
  public:
   static constexpr bool kAligned = true;
 
-  __device__ static bool serves(const Arguments& step) { return step.walk_rank == 0 && step.lane_axis.in == 1; }
-
   __device__ LineWalk(const Arguments& step, const T* base, Index begin, Index end)
       : phase_(phase_of<kSize>(base)), weight_(step.lane_axis.out), line_(base - phase_) {
     if (begin >= end) return;
@@ -25,12 +23,30 @@ class LineWalk {
     high_ = static_cast<int>(end + phase_ - (last_ - 1) * kSize);
   }
 
+  /// Packs `lanes` apart from `pack` on, kUnroll of them: whether an end of the line cuts one of them.
+  template <int kUnroll>
+  __device__ bool cuts(Index pack, int lanes) const {
+    if (low_ == 0 && high_ == kSize) return false;
+    bool cut = low_ != 0 && pack == first_;
+    const int last = left(pack) - 1;
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) cut = cut || (high_ != kSize && u * lanes == last);
+    return cut;
+  }
+  /// Packs from `pack` on, or more than a batch has.
+  __device__ int left(Index pack) const { return static_cast<int>(min_of(last_ - pack, Index{1} << 30)); }
+  __device__ const Pack<T, kSize>* vectors(Index pack) const {
+    return reinterpret_cast<const Pack<T, kSize>*>(line_) + pack;
+  }
+  /// Of the pack's first element within the line.
+  __device__ Index number(Index pack) const { return pack * kSize - phase_; }
+
   __device__ Index first() const { return first_; }
   __device__ Index last() const { return last_; }
 
   __device__ Place<T> place(Index pack) const {
     const Index at = pack * kSize;
-    return {line_ + at, (at - phase_) * weight_, 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
+    return {line_ + at, number(pack) * weight_, 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
   }
 
  private:

@@ -48,22 +48,35 @@ __device__ Pack<T, kSize> load_pack(const T* from, Index stride, int low, int hi
   return pack;
 }
 
+/// Elements of a store of kSize elements' vectors.
+template <class T, int kSize>
+inline constexpr int kStored = std::min(kSize, kVector<T>);
+
+template <class T, int kSize>
+__device__ bool is_aligned_for_stores(const T* to) {
+  return is_aligned<Pack<T, kStored<T, kSize>>>(to);
+}
+
+/// All elements, at an address that is_aligned_for_stores().
+template <class T, int kSize>
+__device__ void store_whole(const T (&elements)[kSize], T* to) {
+  constexpr int kPart = kStored<T, kSize>;
+  using P = Pack<T, kPart>;
+#pragma unroll
+  for (int part = 0; part < kSize; part += kPart) {
+    P pack;
+#pragma unroll
+    for (int i = 0; i < kPart; ++i) pack.at[i] = elements[part + i];
+    *reinterpret_cast<P*>(to + part) = pack;
+  }
+}
+
 /// Stores elements [low, high) at `to`, `stride` apart, in vectors where they fit.
 template <class T, int kSize>
 __device__ void store_pack(const T (&elements)[kSize], T* to, Index stride, int low, int high) {
-  constexpr int kPart = std::min(kSize, kVector<T>);
-  using P = Pack<T, kPart>;
-  if constexpr (kPart > 1)
-    if (low == 0 && high == kSize && stride == 1 && is_aligned<P>(to)) {
-#pragma unroll
-      for (int part = 0; part < kSize; part += kPart) {
-        P pack;
-#pragma unroll
-        for (int i = 0; i < kPart; ++i) pack.at[i] = elements[part + i];
-        *reinterpret_cast<P*>(to + part) = pack;
-      }
-      return;
-    }
+  if constexpr (kSize > 1)
+    if (low == 0 && high == kSize && stride == 1 && is_aligned_for_stores<T, kSize>(to))
+      return store_whole(elements, to);
 #pragma unroll
   for (int i = 0; i < kSize; ++i)
     if (i >= low && i < high) to[i * stride] = elements[i];

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const Index bands = quotient(number, step.by_panels);
     const Index outer = quotient(bands, step.by_cross_tiles);
     const Index x0 = (number - bands * step.panels) * width, y0 = (bands - outer * step.cross_tiles) * height;
-    const Offsets base = offsets(step.tile_axes(), step.tile_rank, outer);
+    const Offsets base = offsets(step, step.tile, outer);
     const T* const in = reinterpret_cast<const T*>(step.in) + base.in + x0 * across.in + y0 * down.in;
     T* const out = reinterpret_cast<T*>(step.out) + base.out + x0 * across.out + y0 * down.out;
     const Index columns = across.size - x0, rows = down.size - y0;  // that are left, from here on

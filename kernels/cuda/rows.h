@@ -19,7 +19,7 @@ struct Tuned {
 /// kUnroll packs of a row in the registers of a lane, as a view for fold_view().
 template <class Source, int kUnroll>
 struct RowBatch {
-  static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize;
+  static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize, kGroup = 1;
   static constexpr unsigned kAll = (1u << kSize) - 1;
   Pack<typename Source::Element, kSize> packs[kUnroll];
   Index starts[kUnroll];
@@ -46,7 +46,7 @@ struct RowBatch {
 /// The same where packs are all there or not at all: one question a pack.
 template <class Source, int kUnroll>
 struct WholePacks {
-  static constexpr int kCount = RowBatch<Source, kUnroll>::kCount;
+  static constexpr int kCount = RowBatch<Source, kUnroll>::kCount, kGroup = Source::kSize;
   const RowBatch<Source, kUnroll>& batch;
 
   __device__ auto number(int i) const { return batch.number(i); }
@@ -65,22 +65,51 @@ __device__ Pack<Element, kSize> load_place(const Place<Element>& place, Index st
 }
 
 /// A batch that lanes `lanes` apart loaded from pack `pack` on.
-template <class Source, int kUnroll, class Walk, class Waiting>
+template <bool kFirstBatch, class Source, int kUnroll, class Walk, class Waiting>
 __device__ void load_batch(RowBatch<Source, kUnroll>& batch, const Walk& walk, const AxisNumbers& axis, Index pack,
-                           int lanes, bool first_batch, Waiting& waiting) {
+                           int lanes, Waiting& waiting) {
+  if constexpr (Walk::kAligned)
+    if (!walk.template cuts<kUnroll>(pack, lanes)) {
+      const auto* const from = walk.vectors(pack);
+      const int left = walk.left(pack);
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        const bool here = u * lanes < left;
+        batch.packs[u] = {};
+        if (here) batch.packs[u] = from[u * lanes];
+        batch.here[u] = here ? batch.kAll : 0;
+        batch.starts[u] = walk.number(pack + u * lanes) * axis.out;
+      }
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u)
+        waiting.template keep<kFirstBatch>(pack + u * lanes - walk.first(), u, batch.packs[u], batch.here[u] != 0);
+      return;
+    }
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const Index at = pack + static_cast<Index>(u) * lanes;
     batch.here[u] = 0;
     batch.starts[u] = 0;
     batch.packs[u] = {};
-    if (at >= walk.last()) continue;
-    const auto place = walk.place(at);
-    batch.packs[u] = load_place<Walk, typename Source::Element, Source::kSize>(place, axis.in);
-    batch.starts[u] = place.out;
-    batch.here[u] = place.low < place.high ? bits_between(place.low, place.high) : 0;
-    waiting.keep(at - walk.first(), first_batch, u, batch.packs[u]);
+    if (at < walk.last()) {
+      const auto place = walk.place(at);
+      batch.packs[u] = load_place<Walk, typename Source::Element, Source::kSize>(place, axis.in);
+      batch.starts[u] = place.out;
+      batch.here[u] = place.low < place.high ? bits_between(place.low, place.high) : 0;
+    }
+    waiting.template keep<kFirstBatch>(at - walk.first(), u, batch.packs[u], at < walk.last());
   }
+}
+
+/// Calls visit(is it the first that waits, pack) for each batch of a lane.
+template <int kUnroll, class Waiting, class Walk, class Visit>
+__device__ void for_batches(const Walk& walk, int lane, int lanes, const Visit& visit) {
+  Index pack = walk.first() + lane;
+  if constexpr (Waiting::kKeepsFirstBatch) {
+    if (pack < walk.last()) visit(std::true_type(), pack);
+    pack += static_cast<Index>(kUnroll) * lanes;
+  }
+  for (; pack < walk.last(); pack += static_cast<Index>(kUnroll) * lanes) visit(std::false_type(), pack);
 }
 
 template <class F, class Source, int kUnroll>
@@ -95,45 +124,71 @@ template <class Source, int kUnroll, class F, class Walk, class Waiting>
 __device__ typename F::State fold_walk(const F& fold, const Walk& walk, const AxisNumbers& axis, int lane, int lanes,
                                        Waiting& waiting) {
   Tree<F, 1> tree(fold);
-  bool first_batch = true;
-  for (Index pack = walk.first() + lane; pack < walk.last(); pack += static_cast<Index>(kUnroll) * lanes) {
+  const auto push = [&]<bool kFirstBatch>(std::bool_constant<kFirstBatch>, Index pack) {
     RowBatch<Source, kUnroll> batch;
     batch.weight = axis.out;
-    load_batch(batch, walk, axis, pack, lanes, first_batch, waiting);
+    load_batch<kFirstBatch>(batch, walk, axis, pack, lanes, waiting);
     const typename F::State state[1] = {fold_batch(fold, batch)};
     tree.push(state);
-    first_batch = false;
-  }
+  };
+  for_batches<kUnroll, Waiting>(walk, lane, lanes, push);
   typename F::State whole[1];
   tree.result(whole);
   return whole[0];
 }
 
-/// Writes map(x) of each element that the lane folded before.
-template <class Source, class Out, int kUnroll, class A, class Walk, class Waiting>
-__device__ void map_walk(const Arguments& step, const Walk& walk, int lane, int lanes, Index out, A scale,
-                         const Normalizer<A>& normalizer, const Waiting& waiting) {
+/// Writes map(x) of each element of a batch.
+template <bool kFirstBatch, class Source, class Out, int kUnroll, class Walk, class Waiting, class Map>
+__device__ void map_batch(const AxisNumbers& axis, Out* out, const Walk& walk, Index pack, int lanes,
+                          const Waiting& waiting, const Map& map) {
   using Element = typename Source::Element;
   constexpr int kSize = Source::kSize;
-  const AxisNumbers& axis = step.lane_axis;
-  bool first_batch = true;
-  for (Index pack = walk.first() + lane; pack < walk.last(); pack += static_cast<Index>(kUnroll) * lanes) {
+  const auto mapped = [&](const Pack<Element, kSize>& elements, Out(&results)[kSize]) {
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const Index at = pack + static_cast<Index>(u) * lanes;
-      if (at >= walk.last()) continue;
-      const auto place = walk.place(at);
-      Pack<Element, kSize> elements;
-      if (!waiting.get(at - walk.first(), first_batch, u, elements))
-        elements = load_place<Walk, Element, kSize>(place, axis.in);
-      Out mapped[kSize];
+    for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(Source::value(elements.at[i])));
+  };
+  if constexpr (Walk::kAligned)
+    if (axis.out == 1 && !walk.template cuts<kUnroll>(pack, lanes))
+      if (Out* const to = out + walk.number(pack); is_aligned_for_stores<Out, kSize>(to)) {
+        const auto* const from = walk.vectors(pack);
+        const int left = walk.left(pack);
 #pragma unroll
-      for (int i = 0; i < kSize; ++i)
-        mapped[i] = to_element<Out>(normalizer.map(step.map, Source::value(elements.at[i]) * scale));
-      store_pack(mapped, reinterpret_cast<Out*>(step.out) + out + place.out, axis.out, place.low, place.high);
-    }
-    first_batch = false;
+        for (int u = 0; u < kUnroll; ++u) {
+          if (u * lanes >= left) continue;
+          Pack<Element, kSize> elements;
+          if (!waiting.template get<kFirstBatch>(pack + u * lanes - walk.first(), u, elements))
+            elements = from[u * lanes];
+          Out results[kSize];
+          mapped(elements, results);
+          store_whole(results, to + u * lanes * kSize);
+        }
+        return;
+      }
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const Index at = pack + static_cast<Index>(u) * lanes;
+    if (at >= walk.last()) continue;
+    const auto place = walk.place(at);
+    Pack<Element, kSize> elements;
+    if (!waiting.template get<kFirstBatch>(at - walk.first(), u, elements))
+      elements = load_place<Walk, Element, kSize>(place, axis.in);
+    Out results[kSize];
+    mapped(elements, results);
+    store_pack(results, out + place.out, axis.out, place.low, place.high);
   }
+}
+
+/// Writes map(x) of each element that the lane folded before.
+template <class Source, class Out, int kUnroll, class A, class Walk, class Waiting>
+__device__ void map_walk(const Arguments& step, const Walk& walk, int lane, int lanes, Index out,
+                         const Normalizer<A>& normalizer, const Waiting& waiting) {
+  const A scale = static_cast<A>(step.scale);
+  Out* const to = reinterpret_cast<Out*>(step.out) + out;
+  const auto map = [&](A x) { return normalizer.map(step.map, x * scale); };
+  const auto write = [&]<bool kFirstBatch>(std::bool_constant<kFirstBatch>, Index pack) {
+    map_batch<kFirstBatch, Source, Out, kUnroll>(step.lane_axis, to, walk, pack, lanes, waiting, map);
+  };
+  for_batches<kUnroll, Waiting>(walk, lane, lanes, write);
 }
 
 /// One tile's part: folds it, meets whoever shares the tile, and writes what becomes of the state.
@@ -142,7 +197,7 @@ __device__ void fold_row(const Arguments& step, const F& fold, const Scope& scop
   using Element = typename Source::Element;
   using Waiting = typename Residency::template Place<Pack<Element, Source::kSize>, Tuning::kUnroll>;
   const bool live = tile < step.tiles;
-  const Offsets base = offsets(step.tile_axes(), step.tile_rank, live ? tile : 0);
+  const Offsets base = offsets(step, step.tile, live ? tile : 0);
   const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
   const Walk walk(step, reinterpret_cast<const Element*>(step.in) + base.in, begin, live ? end : begin);
   Waiting waiting(step);
@@ -151,8 +206,8 @@ __device__ void fold_row(const Arguments& step, const F& fold, const Scope& scop
   if constexpr (Sink::kMaps) {
     using A = typename Source::Value;
     const auto normalizer = Normalizer<A>::of(step.map, state, step.alpha);
-    map_walk<Source, typename Sink::Out, Tuning::kUnroll>(step, walk, scope.lane(), scope.lanes(), base.out,
-                                                          static_cast<A>(step.scale), normalizer, waiting);
+    map_walk<Source, typename Sink::Out, Tuning::kUnroll>(step, walk, scope.lane(), scope.lanes(), base.out, normalizer,
+                                                          waiting);
   } else if (live && scope.speaks()) {
     sink_state(step, fold, state, base.out, scope.shares_parts() ? tile : tile * step.parts + part);
   }
@@ -172,10 +227,8 @@ template <class Source, class F, class Scope, class Sink, class Residency, class
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) rows(const __grid_constant__ Arguments step) {
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  if constexpr (Source::kSize > 1)
-    if (LineWalk<Source>::serves(step))
-      return fold_rows<Source, Sink, Residency, Tuning, LineWalk<Source>>(step, fold, scope);
-  fold_rows<Source, Sink, Residency, Tuning, RunWalk<Source>>(step, fold, scope);
+  using Walk = std::conditional_t<kIsInLine<Source>, LineWalk<Source>, RunWalk<Source>>;
+  fold_rows<Source, Sink, Residency, Tuning, Walk>(step, fold, scope);
 }
 
 }  // namespace ndfold::cuda

@@ -49,8 +49,8 @@ class RunWalk {
   __device__ Index last() const { return last_; }
 
   __device__ Place<T> place(Index pack) const {
-    const Index run = step_.walk_rank == 0 ? 0 : quotient(pack, step_.by_packs);
-    const Offsets start = offsets(step_.walk_axes(), step_.walk_rank, run);
+    const Index run = step_.walk.rank == 0 ? 0 : quotient(pack, step_.by_packs);
+    const Offsets start = offsets(step_, step_.walk, run);
     const AxisNumbers& axis = step_.lane_axis;
     const T* from = base_ + start.in;
     Index at = (pack - run * step_.packs_of_run) * kSize;  // of element 0, within the run
@@ -67,9 +67,9 @@ class RunWalk {
 
  private:
   __device__ Index pack_of(Index element) const {
-    if (step_.walk_rank == 0) return (element + phase_of<kSize>(base_)) / kSize;
+    if (step_.walk.rank == 0) return (element + phase_of<kSize>(base_)) / kSize;
     const Index run = quotient(element, step_.lane_axis.by);
-    const T* from = base_ + offsets(step_.walk_axes(), step_.walk_rank, run).in;
+    const T* from = base_ + offsets(step_, step_.walk, run).in;
     return run * step_.packs_of_run + (element - run * step_.lane_axis.size + phase_of<kSize>(from)) / kSize;
   }
 

@@ -23,6 +23,16 @@ struct Truths {
   __device__ static A value(T element) { return static_cast<A>(is_nonzero(element)); }
 };
 
+/// The same where what is walked for an output is one contiguous line of elements, or one axis of rows of columns:
+/// fewer numbers to keep.
+template <class Source>
+struct InLine : Source {};
+
+template <class Source>
+inline constexpr bool kIsInLine = false;
+template <class Source>
+inline constexpr bool kIsInLine<InLine<Source>> = true;
+
 /// States of an earlier step.
 template <class F>
 struct States {

@@ -27,7 +27,11 @@ class Tree {
 
   __device__ void push(const State (&states)[kColumns]) {
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) running_[c] = fold_.combine(running_[c], states[c]);
+    for (int c = 0; c < kColumns; ++c)
+      if (folds::PivotFold<F> && batches_ % kWay == 0)  // where combining is dear, not with an identity
+        running_[c] = states[c];
+      else
+        running_[c] = fold_.combine(running_[c], states[c]);
     if constexpr (!Exact<F>)
       if (++batches_ % kWay == 0) carry();
   }

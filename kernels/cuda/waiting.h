@@ -5,13 +5,19 @@
 
 namespace ndfold::cuda {
 
-/// keep() and get() are told the pack's number in the tile, and when (`turn`) and as which (`u`) the lane loaded it.
+/// keep() and get() are told the pack's number in the tile, and as which (`u`) of its first batch the lane loaded it;
+/// keep() also whether it is `here` at all: in registers an absent one is kept too, which costs no decision.
 struct ReadAgain {
   template <class P, int kUnroll>
   struct Place {
+    static constexpr bool kKeepsFirstBatch = false;
     __device__ explicit Place(const Arguments&) {}
-    __device__ void keep(Index, bool, int, const P&) {}
-    __device__ bool get(Index, bool, int, P&) const { return false; }
+    template <bool kFirstBatch>
+    __device__ void keep(Index, int, const P&, bool) {}
+    template <bool kFirstBatch>
+    __device__ bool get(Index, int, P&) const {
+      return false;
+    }
   };
 };
 
@@ -19,13 +25,16 @@ struct ReadAgain {
 struct InRegisters {
   template <class P, int kUnroll>
   struct Place {
+    static constexpr bool kKeepsFirstBatch = true;
     __device__ explicit Place(const Arguments&) {}
-    __device__ void keep(Index, bool first_batch, int u, const P& pack) {
-      if (first_batch) packs[u] = pack;
+    template <bool kFirstBatch>
+    __device__ void keep(Index, int u, const P& pack, bool) {
+      if constexpr (kFirstBatch) packs[u] = pack;
     }
-    __device__ bool get(Index, bool first_batch, int u, P& pack) const {
-      if (first_batch) pack = packs[u];
-      return first_batch;
+    template <bool kFirstBatch>
+    __device__ bool get(Index, int u, P& pack) const {
+      if constexpr (kFirstBatch) pack = packs[u];
+      return kFirstBatch;
     }
     P packs[kUnroll];
   };
@@ -35,14 +44,17 @@ struct InRegisters {
 struct InShared {
   template <class P, int kUnroll>
   struct Place {
+    static constexpr bool kKeepsFirstBatch = false;
     __device__ explicit Place(const Arguments& step)
         : packs(reinterpret_cast<P*>(shared_memory() + kExchangeBytes)),
-          capacity(step.tile_bytes / static_cast<Index>(sizeof(P))) {}
-    __device__ void keep(Index number, bool, int, const P& pack) {
-      if (number < capacity) packs[number] = pack;
+          capacity(static_cast<unsigned>(step.tile_bytes) / sizeof(P)) {}
+    template <bool kFirstBatch>
+    __device__ void keep(Index number, int, const P& pack, bool here) {
+      if (here && number < capacity) packs[static_cast<unsigned>(number)] = pack;
     }
-    __device__ bool get(Index number, bool, int, P& pack) const {
-      if (number < capacity) pack = packs[number];
+    template <bool kFirstBatch>
+    __device__ bool get(Index number, int, P& pack) const {
+      if (number < capacity) pack = packs[static_cast<unsigned>(number)];
       return number < capacity;
     }
     P* packs;

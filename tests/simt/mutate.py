@@ -9,13 +9,13 @@ SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "
 MUTANTS = [
     ("whole", "rows.h", "", "", "all"),
     ("run_end", "run_walk.h", "min_of(axis.size - at,", "min_of(axis.size - at + 1,", "runs"),
-    ("part_end", "run_walk.h", "end_ - number", "end_ - number + 1", "cluster"),
-    ("part_begin", "run_walk.h", "begin_ - number", "begin_ - number - 1", "cluster"),
+    ("part_end", "line_walk.h", "high_ = static_cast<int>(end + phase_", "high_ = static_cast<int>(end + phase_ + 1", "cluster"),
+    ("part_begin", "line_walk.h", "low_ = static_cast<int>(begin + phase_", "low_ = static_cast<int>(begin + phase_ - 1", "cluster"),
     ("run_begin", "run_walk.h", "max_of(-at,", "max_of(-at - 1,", "runs"),
-    ("last_pack", "run_walk.h", "pack_of(end - 1) + 1", "pack_of(end - 1)", "rows"),
-    ("first_pack", "run_walk.h", "first_ = pack_of(begin)", "first_ = pack_of(begin) + 1", "rows"),
-    ("last_of_lane", "rows.h", "walk.last()) continue;\n      const auto place = walk.place(at);\n      batch",
-     "walk.last() - 1) continue;\n      const auto place = walk.place(at);\n      batch", "rows"),
+    ("last_pack", "line_walk.h", "(end + phase_ - 1) / kSize + 1", "(end + phase_ - 1) / kSize", "rows"),
+    ("first_pack", "run_walk.h", "first_ = pack_of(begin)", "first_ = pack_of(begin) + 1", "runs"),
+    ("last_of_lane", "rows.h", "walk.last()) continue;\n    const auto place = walk.place(at);\n    batch",
+     "walk.last() - 1) continue;\n    const auto place = walk.place(at);\n    batch", "rows"),
     ("absent_elements", "batch.h", "if (kAll || view.has(i))", "if (kAll || view.has(i) || i == 0)", "maximum"),
     ("pack_end", "pack.h", "if (i >= low && i < high) pack", "if (i >= low && i <= high) pack", "rows"),
     ("store_end", "pack.h", "if (i >= low && i < high) to", "if (i >= low && i <= high) to", "softmax"),
@@ -36,7 +36,7 @@ MUTANTS = [
     ("slots", "combine_columns.h", "slot < slots;", "slot < slots - 1;", "columns"),
     ("tile_width", "permute.h", "if (x < columns && y < rows) tile", "if (x <= columns && y < rows) tile", "permute"),
     ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
-    ("odometer", "odometer.h", "linear - rest * axes[i].size", "linear - rest", "runs"),
+    ("odometer", "odometer.h", "linear - rest * axis.size", "linear - rest", "runs"),
     ("empty_pack", "elementwise.h", "if (place.low >= place.high) continue;", "", "elementwise"),
     ("last_mapped", "elementwise.h", "i < place.high", "i < place.high - 1", "elementwise"),
 ]
@@ -46,14 +46,14 @@ PLAIN = "ResultSink, ReadAgain, Tuning>"
 # What each kind of case needs: the kernels, and where they are.
 KERNELS = {
     "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
-    "rows": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
-    "maximum": ("rows.h", "rows<Elements<float, float, 4>, folds::Max<float>, NearScope, " + PLAIN),
-    "cluster": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
-    "softmax": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, NearScope, "
+    "rows": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
+    "maximum": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Max<float>, NearScope, " + PLAIN),
+    "cluster": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
+    "softmax": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, NearScope, "
                           "ElementSink<float>, InShared, Tuning>"),
-    "grid": ("rows.h", "rows<Elements<float, float, 4>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "
+    "grid": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "
                        "InShared, Tuning>"),
-    "columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, ResultSink, ReadAgain, "
+    "columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, ResultSink, ReadAgain, "
                              "Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),

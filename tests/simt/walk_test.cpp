@@ -35,11 +35,15 @@ AxisNumbers axis(Index size, Index in, Index out) {
 }
 
 TEST(odometer, counts_beyond_32_bits) {
-  const AxisNumbers axes[] = {axis(70000, -3, 7), axis(90001, 1 << 20, 0), axis(3, 5, Index{1} << 40)};
+  Arguments step;
+  step.walk.rank = 3;
+  step.far[0] = axis(70000, -3, 7);
+  step.walk.near[1] = axis(90001, 1 << 20, 0);
+  step.walk.near[0] = axis(3, 5, Index{1} << 40);
   const Index total = Index{70000} * 90001 * 3;
   for (const Index linear : {Index{0}, Index{2}, Index{3}, Index{1} << 32, (Index{1} << 34) - 1, total - 1}) {
     const Index a = linear / 3 / 90001, b = linear / 3 % 90001, c = linear % 3;
-    const Offsets found = offsets(axes, 3, linear);
+    const Offsets found = offsets(step, step.walk, linear);
     EXPECT_EQ(found.in, a * -3 + b * (1 << 20) + c * 5) << linear;
     EXPECT_EQ(found.out, a * 7 + c * (Index{1} << 40)) << linear;
   }
@@ -74,8 +78,8 @@ TEST(run_walk, takes_each_element_of_many_runs_once) {
       for (const Index begin : {Index{0}, Index{2}, run, 2 * run + 1}) {
         Arguments step;
         step.lane_axis = axis(run, 1, 100);
-        step.walk_rank = 1;
-        step.axes[0] = axis(7, pitch, 1);
+        step.walk.rank = 1;
+        step.walk.near[0] = axis(7, pitch, 1);
         step.packs_of_run = (run + 14) / 8;
         step.by_packs = divide_by(step.packs_of_run);
         const Index end = 6 * run;
