@@ -35,18 +35,21 @@ class LineWalk {
   }
   /// Packs from `pack` on, or more than a batch has.
   __device__ int left(Index pack) const { return static_cast<int>(min_of(last_ - pack, Index{1} << 30)); }
-  __device__ const Pack<T, kSize>* vectors(Index pack) const {
-    return reinterpret_cast<const Pack<T, kSize>*>(line_) + pack;
+  using Cursor = Index;
+  __device__ Cursor cursor(Index pack) const { return pack; }
+  __device__ Cursor stride(int lanes) const { return lanes; }
+  __device__ void advance(Cursor& at, const Cursor& by) const { at += by; }
+  __device__ const Pack<T, kSize>* vector(const Cursor& at) const {
+    return reinterpret_cast<const Pack<T, kSize>*>(line_) + at;
   }
-  /// Of the pack's first element within the line.
-  __device__ Index number(Index pack) const { return pack * kSize - phase_; }
+  __device__ Index out(const Cursor& at) const { return (at * kSize - phase_) * weight_; }
 
   __device__ Index first() const { return first_; }
   __device__ Index last() const { return last_; }
 
   __device__ Place<T> place(Index pack) const {
     const Index at = pack * kSize;
-    return {line_ + at, number(pack) * weight_, 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
+    return {line_ + at, (at - phase_) * weight_, 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
   }
 
  private:

@@ -68,17 +68,19 @@ __device__ Pack<Element, kSize> load_place(const Place<Element>& place, Index st
 template <bool kFirstBatch, class Source, int kUnroll, class Walk, class Waiting>
 __device__ void load_batch(RowBatch<Source, kUnroll>& batch, const Walk& walk, const AxisNumbers& axis, Index pack,
                            int lanes, Waiting& waiting) {
-  if constexpr (Walk::kAligned)
+  if constexpr (Source::kSize > 1)
     if (!walk.template cuts<kUnroll>(pack, lanes)) {
-      const auto* const from = walk.vectors(pack);
       const int left = walk.left(pack);
+      const auto stride = walk.stride(lanes);
+      auto at = walk.cursor(pack);
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
         const bool here = u * lanes < left;
         batch.packs[u] = {};
-        if (here) batch.packs[u] = from[u * lanes];
+        if (here) batch.packs[u] = *walk.vector(at);
         batch.here[u] = here ? batch.kAll : 0;
-        batch.starts[u] = walk.number(pack + u * lanes) * axis.out;
+        batch.starts[u] = walk.out(at);
+        if (u + 1 < kUnroll) walk.advance(at, stride);
       }
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u)
@@ -147,23 +149,28 @@ __device__ void map_batch(const AxisNumbers& axis, Out* out, const Walk& walk, I
 #pragma unroll
     for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(Source::value(elements.at[i])));
   };
-  if constexpr (Walk::kAligned)
-    if (axis.out == 1 && !walk.template cuts<kUnroll>(pack, lanes))
-      if (Out* const to = out + walk.number(pack); is_aligned_for_stores<Out, kSize>(to)) {
-        const auto* const from = walk.vectors(pack);
-        const int left = walk.left(pack);
+  if constexpr (Source::kSize > 1)
+    if (axis.out == 1 && !walk.template cuts<kUnroll>(pack, lanes)) {
+      const int left = walk.left(pack);
+      const auto stride = walk.stride(lanes);
+      auto at = walk.cursor(pack);
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          if (u * lanes >= left) continue;
-          Pack<Element, kSize> elements;
-          if (!waiting.template get<kFirstBatch>(pack + u * lanes - walk.first(), u, elements))
-            elements = from[u * lanes];
-          Out results[kSize];
-          mapped(elements, results);
-          store_whole(results, to + u * lanes * kSize);
-        }
-        return;
+      for (int u = 0; u < kUnroll; ++u) {
+        if (u * lanes >= left) continue;
+        Pack<Element, kSize> elements;
+        if (!waiting.template get<kFirstBatch>(pack + u * lanes - walk.first(), u, elements))
+          elements = *walk.vector(at);
+        Out results[kSize];
+        mapped(elements, results);
+        Out* const to = out + walk.out(at);
+        if (is_aligned_for_stores<Out, kSize>(to))
+          store_whole(results, to);
+        else
+          store_pack(results, to, 1, 0, kSize);
+        walk.advance(at, stride);
       }
+      return;
+    }
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const Index at = pack + static_cast<Index>(u) * lanes;

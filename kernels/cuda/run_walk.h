@@ -34,7 +34,12 @@ class RunWalk {
   static constexpr int kSize = Source::kSize;
 
  public:
-  static constexpr bool kAligned = false;  ///< whole packs are vectors
+  static constexpr bool kAligned = false;  ///< place() gives aligned packs
+
+  /// A pack among whole ones: its run, and its number in the run. Steps cost no division.
+  struct Cursor {
+    int run, pack;
+  };
 
   __device__ RunWalk(const Arguments& step, const T* base, Index begin, Index end)
       : step_(step), base_(base), begin_(begin), end_(end) {
@@ -42,6 +47,36 @@ class RunWalk {
     first_ = pack_of(begin);
     last_ = pack_of(end - 1) + 1;
     whole_ = step.whole_runs && begin % kSize == 0 && end % kSize == 0;
+    steps_ = whole_ && last_ >> 30 == 0;
+  }
+
+  /// Packs `lanes` apart from `pack` on, kUnroll of them: whether one has to be looked up by place().
+  template <int kUnroll>
+  __device__ bool cuts(Index, int) const {
+    return !steps_;
+  }
+  /// Packs from `pack` on.
+  __device__ int left(Index pack) const { return static_cast<int>(last_ - pack); }
+  __device__ Cursor cursor(Index pack) const {
+    const int run = static_cast<int>(quotient(pack, step_.by_packs));
+    return {run, static_cast<int>(pack) - run * static_cast<int>(step_.packs_of_run)};
+  }
+  /// How far `lanes` packs are; for advance().
+  __device__ Cursor stride(int lanes) const { return cursor(lanes); }
+  __device__ void advance(Cursor& at, const Cursor& by) const {
+    at.run += by.run;
+    at.pack += by.pack;
+    if (at.pack >= step_.packs_of_run) {
+      at.pack -= static_cast<int>(step_.packs_of_run);
+      ++at.run;
+    }
+  }
+  __device__ const Pack<T, kSize>* vector(const Cursor& at) const {
+    return reinterpret_cast<const Pack<T, kSize>*>(base_ + offsets(step_, step_.walk, at.run).in) + at.pack;
+  }
+  /// Of the pack's first element: its place in the output, or its number within the reduced axes.
+  __device__ Index out(const Cursor& at) const {
+    return offsets(step_, step_.walk, at.run).out + at.pack * step_.lane_axis.out * kSize;
   }
 
   /// Packs first() … last() - 1 cover the elements.
@@ -77,7 +112,8 @@ class RunWalk {
   const T* base_;
   Index begin_, end_;
   Index first_ = 0, last_ = 0;
-  bool whole_ = false;
+  bool whole_ = false;  // no pack is cut
+  bool steps_ = false;  // nor are there too many for a Cursor
 };
 
 }  // namespace ndfold::cuda
