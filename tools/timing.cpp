@@ -53,6 +53,10 @@ class Session {
     for (const auto& row : rows) add(row, repeats);
   }
 
+  ~Session() { benchmark::ClearRegisteredBenchmarks(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   Status run(benchmark::BenchmarkReporter& reporter) {
     benchmark::RunSpecifiedBenchmarks(&reporter);
     return failure_;
