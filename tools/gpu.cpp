@@ -14,7 +14,7 @@ constexpr double kMilliseconds = 1e-3;
 Status status_of(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return {};
   (void)cudaGetLastError();
-  const Code code = error == cudaErrorMemoryAllocation ? Code::out_of_memory : Code::unsupported;
+  const Code code = error == cudaErrorMemoryAllocation ? Code::out_of_memory : Code::internal;
   return {code, std::string("the GPU could not ") + what + ": " + cudaGetErrorString(error)};
 }
 
