@@ -1,13 +1,11 @@
 // The verb bench.
-#include "lib/io/npy_header.h"
 #include "tools/compute.h"
+#include "tools/device_table.h"
 #include "tools/progress.h"
-#include "tools/random.h"
-#include "tools/timing.h"
+#include "tools/race.h"
 #include "tools/verbs.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -24,49 +22,17 @@ struct Request {
   bool json = false;
 };
 
-// One part for each worker, cut where cache lines end: the copy has the same threads as the plan.
-struct Copy {
-  std::byte* to;
-  const std::byte* from;
-  std::size_t bytes, part;
-
-  static void run_part(void* copy, Index index) {
-    const auto& whole = *static_cast<const Copy*>(copy);
-    const auto begin = std::min(whole.bytes, static_cast<std::size_t>(index) * whole.part);
-    std::memcpy(whole.to + begin, whole.from + begin, std::min(whole.part, whole.bytes - begin));
-  }
-};
-
-Copy copy_in_parts(io::HostBytes& to, const io::HostBytes& from, int parts) {
-  constexpr std::size_t kLine = 64;
-  const auto bytes = from.span().size();
-  const auto lines = (bytes + kLine - 1) / kLine;
-  const auto count = static_cast<std::size_t>(parts);
-  return {.to = to.data(), .from = from.data(), .bytes = bytes, .part = (lines + count - 1) / count * kLine};
-}
-
-// Random input, and as many bytes to copy it to: written once, so that the copy is not charged for fresh pages.
-struct Data {
-  io::HostBytes in, copy;
-};
-
-Result<Data> make_data(const ViewDesc& in) {
-  const auto bytes = io::array_bytes(in.dtype, in.sizes);
-  if (!bytes) return bytes.error();
-  if (*bytes == 0) return Status(Code::invalid_argument, "--shape has no elements: there is nothing to time");
-  auto source = io::HostBytes::allocate(*bytes);
-  if (!source) return source.error();
-  auto copy = io::HostBytes::allocate(*bytes);
-  if (!copy) return copy.error();
-  fill_random(in.dtype, source->data(), source->span().size() / size_bytes(in.dtype));
-  std::memset(copy->data(), 1, copy->span().size());
-  return Data{.in = *std::move(source), .copy = *std::move(copy)};
-}
-
-std::string title_of(const ReducePlan& plan, int threads) {
+// What was asked and planned: the first line of its explanation.
+std::string title_of(const ReducePlan& plan) {
   const auto text = plan.explain();
-  return text.substr(0, text.find('\n')) + "   " + std::string(plan.strategy()) + ", " + std::to_string(threads) +
-         (threads == 1 ? " thread" : " threads");
+  return text.substr(0, text.find('\n')) + "   " + std::string(plan.strategy());
+}
+
+Result<Race> race_of(const Request& request, const Planned& planned, const ViewDesc& in) {
+  const auto& device = request.work.options.device;
+  if (device.kind == DeviceKind::cpu) return race_on_cpu(planned, in, request.threads);
+  if (request.threads > 0) return threads_are_of_the_cpu(device);
+  return race_on_gpu(planned, in, device);
 }
 
 Status bench(const Request& request) {
@@ -74,32 +40,20 @@ Status bench(const Request& request) {
   in.alignment_bytes = io::HostBytes::kAlignment;
   const auto planned = make_plan(request.work, in);
   if (!planned) return planned.error();
-  const auto& plan = planned->plan;
+  if (std::find(in.sizes.begin(), in.sizes.end(), 0) != in.sizes.end())
+    return {Code::invalid_argument, "--shape has no elements: there is nothing to time"};
   std::optional<Progress> progress(std::in_place, "bench");
-  auto data = make_data(in);
-  if (!data) return data.error();
-  auto memory = allocate(*planned);
-  if (!memory) return memory.error();
-  const ChosenWorkers chosen(request.threads);
-  auto& workers = chosen.get();
-
-  const auto run = [&] {
-    return plan.run(data->in.data(), memory->out.data(), memory->workspace(), {.workers = &workers});
-  };
-  if (auto status = run(); !status.ok()) return status;  // the only run whose answer can be told
-  auto copy = copy_in_parts(data->copy, data->in, workers.threads());
-  const auto copied = 2 * data->in.span().size(), moved = data->in.span().size() + memory->out.span().size();
-  const std::vector<Timed> rows = {
-      {.name = "plan", .run = [&] { (void)run(); }, .bytes = moved},
-      {.name = "memcpy", .run = [&] { workers.run(workers.threads(), Copy::run_part, &copy); }, .bytes = copied}};
+  const auto race = race_of(request, *planned, in);
+  if (!race) return race.error();
+  const auto where = name_of(request.work.options.device) + ", " + race->where;
   if (request.json) {
     progress.reset();
-    print_timing_json(rows, request.repeats);
-    return {};
+    return print_timing_json(race->rows, request.repeats, where);
   }
-  const auto table = timing_table(rows, request.repeats);
+  const auto table = timing_table(race->rows, request.repeats);
   progress.reset();
-  std::cout << title_of(plan, workers.threads()) << '\n' << table;
+  if (!table) return table.error();
+  std::cout << title_of(planned->plan) << ", " << where << '\n' << *table;
   return {};
 }
 
@@ -117,6 +71,7 @@ Action add_bench(CLI::App& verb) {
   add_softmax_options(verb, work);
   add_reduce_options(verb, work);
   add_strategy(verb, work);
+  add_running_device(verb, work.options.device);
   add_threads(verb, request->threads);
   add_number(verb, "--repeat", request->repeats.count, "Measurements, of which the median is told; default 7")
       ->check(CLI::Range(1, 1000));
@@ -124,8 +79,10 @@ Action add_bench(CLI::App& verb) {
       ->check(CLI::Range(1e-4, 60.0));
   verb.add_flag("--json", request->json, "Google Benchmark's JSON instead of the table");
   verb.footer(
-      "GB/s counts the input read once and the output written once; memcpy copies the input with the same\n"
-      "threads and counts it read and written. Data that fit a cache are timed in that cache.\n"
+      "GB/s counts the input read once and the output written once; memcpy copies the input, with the same threads\n"
+      "or within the same GPU, and counts it read and written. Data that fit a CPU's cache are timed in that cache.\n"
+      "On a GPU launches are recorded in a graph and timed by its own clock, and inputs take turns, so that the\n"
+      "cache has lost them.\n"
       "Example: ndfold bench --op softmax --shape 64,512,512 --axes 1 --threads 2");
   return [request] { return bench(*request); };
 }

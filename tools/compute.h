@@ -17,9 +17,12 @@ struct Files {
 };
 
 /// IN.npy, -o, --device and --threads.
-void add_files(CLI::App& verb, Files& files);
+void add_files(CLI::App& verb, Files& files, Work& work);
 /// --threads alone.
 void add_threads(CLI::App& verb, int& threads);
+
+/// The refusal of --threads where `device` computes.
+Status threads_are_of_the_cpu(const DeviceFacts& device);
 
 /// The workers that `threads` asks for; default_workers() when that is 0.
 class ChosenWorkers {
@@ -31,7 +34,7 @@ class ChosenWorkers {
   std::unique_ptr<Workers> own_;
 };
 
-/// The memory that one run of a plan needs besides its input.
+/// The memory that one run of a plan on a CPU needs besides its input.
 struct RunMemory {
   io::HostBytes out, scratch;
   Workspace workspace() { return {.data = scratch.data(), .bytes = static_cast<std::size_t>(scratch.size())}; }

@@ -1,4 +1,5 @@
-"""A softmax over both image axes of a photograph: computed by ndfold, checked against SciPy, explained and timed.
+"""A softmax over both image axes of a photograph: computed by ndfold, on a GPU where there is one, checked against
+SciPy, explained and timed.
 
 Usage: demo.py --ndfold PATH [--keep]
 """
@@ -65,12 +66,20 @@ class Command:
             sys.exit(f"ndfold {' '.join(arguments)}: exit code {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
-    def bench_seconds(self, *arguments):
-        """The median of a plan's run, without the process and the files around it."""
+    def device(self):
+        """The option that names this machine's first GPU; none where there is no GPU."""
+        names = self.run("devices").splitlines()[0].split()
+        return ("--device", "cuda:0") if any(name.startswith("cuda:") for name in names) else ()
+
+    def bench(self, *arguments):
+        """Medians of a plan's run and of a copy, without the process and the files around them: seconds and bytes/s."""
         report = json.loads(self.run("bench", *arguments, "--json"))
-        rows = {row["name"].split("/")[0]: row for row in report["benchmarks"] if row.get("aggregate_name") == "median"}
-        median = rows["plan"]
-        return median["real_time"] * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[median["time_unit"]]
+        unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+        return {row["name"].split("/")[0]: (row["real_time"] * unit[row["time_unit"]], row["bytes_per_second"])
+                for row in report["benchmarks"] if row.get("aggregate_name") == "median"}
+
+    def bench_seconds(self, *arguments):
+        return self.bench(*arguments)["plan"][0]
 
 
 def check(photo, result):
@@ -89,16 +98,20 @@ def check(photo, result):
         sys.exit("FAILED: the error is over the documented bound")
 
 
-def show_times(ndfold, photo):
+def show_times(ndfold, photo, device):
     axes = ",".join(map(str, AXES))
     case = ("--op", "softmax", "--shape", ",".join(map(str, SHAPE)), "--axes", axes, "--scale", str(SCALE))
     one = ndfold.bench_seconds(*case, "--threads", "1")
     every = ndfold.bench_seconds(*case)
-    whole = median_seconds(lambda: ndfold.run("softmax", "photo.npy", "-o", "again.npy", "--axes", axes))
+    whole = median_seconds(lambda: ndfold.run("softmax", "photo.npy", "-o", "again.npy", "--axes", axes, *device))
     peer = median_seconds(lambda: scipy.special.softmax(photo * numpy.float32(SCALE), axis=AXES))
     (ndfold.folder / "again.npy").unlink()
     print(f"timed      ndfold {one * 1e3:.2f} ms on 1 thread, {every * 1e3:.2f} ms on all cores; "
           f"SciPy in f32 {peer * 1e3:.2f} ms on its 1 thread")
+    if device:
+        rows = ndfold.bench(*case, *device)
+        print(f"           on the GPU {rows['plan'][0] * 1e6:.1f} us, {rows['plan'][1] / 1e9:.0f} GB/s: "
+              f"{100 * rows['plan'][1] / rows['memcpy'][1]:.0f} % of a copy within it")
     print(f"           the whole command, with its start and both files: {whole * 1e3:.1f} ms (medians of 7)")
 
 
@@ -118,17 +131,18 @@ def demonstrate(ndfold):
     numpy.save(ndfold.folder / "photo.npy", photo)
     axes = ",".join(map(str, AXES))
     print(f"photo      {SHAPE[0]} x {SHAPE[1]} pixels x {SHAPE[2]} colours in f32, out of Debian's python3-scipy")
-    command = ("softmax", "photo.npy", "-o", "peaks.npy", "--axes", axes, "--scale", str(SCALE))
+    device = ndfold.device()
+    command = ("softmax", "photo.npy", "-o", "peaks.npy", "--axes", axes, "--scale", str(SCALE), *device)
     print(f"computed   ndfold {' '.join(command)}")
     ndfold.run(*command)
     result = numpy.load(ndfold.folder / "peaks.npy")
     check(photo, result)
     shape = ",".join(map(str, SHAPE))
-    explain = ("explain", "--op", "softmax", "--shape", shape, "--axes", axes, "--scale", str(SCALE), "--dtype", "f32")
+    explain = ("explain", "--op", "softmax", "--shape", shape, "--axes", axes, "--scale", str(SCALE), *device)
     print(f"explained  ndfold {' '.join(explain)}")
     for line in ndfold.run(*explain).splitlines():
         print(f"           {line}")
-    show_times(ndfold, photo)
+    show_times(ndfold, photo, device)
     show_peaks(ndfold, photo, result)
     shown = (255 * (result / result.max(axis=AXES)) ** 0.25).astype("u1")
     (ndfold.folder / "peaks.ppm").write_bytes(b"P6 %d %d 255\n" % (SHAPE[1], SHAPE[0]) + shown.tobytes())

@@ -17,7 +17,7 @@ struct Request {
 Action add_permute(CLI::App& verb) {
   auto request = std::make_shared<Request>();
   request->work.kind = Kind::permute;
-  add_files(verb, request->files);
+  add_files(verb, request->files, request->work);
   add_order(verb, request->work)->required();
   add_strategy(verb, request->work);
   verb.footer(

@@ -16,7 +16,7 @@ struct Request {
 
 Action add_reduce(CLI::App& verb) {
   auto request = std::make_shared<Request>();
-  add_files(verb, request->files);
+  add_files(verb, request->files, request->work);
   add_op(verb, request->work, false)->required();
   add_work_axes(verb, request->work);
   add_dtype(verb, "--dtype", request->work.output,

@@ -16,7 +16,7 @@ Action add(CLI::App& verb, SoftmaxKind kind) {
   auto request = std::make_shared<Request>();
   request->work.kind = Kind::softmax;
   request->work.softmax.kind = kind;
-  add_files(verb, request->files);
+  add_files(verb, request->files, request->work);
   add_work_axes(verb, request->work);
   add_softmax_options(verb, request->work);
   add_dtype(verb, "--dtype", request->work.output, "The type of the output; default: the input's");

@@ -1,4 +1,4 @@
-// Two functions timed side by side with Google Benchmark: the work, and a memcpy to hold it against.
+// Functions timed side by side with Google Benchmark: the work, and a memcpy to hold it against.
 #include "tools/timing.h"
 
 #include <ndfold/version.h>
@@ -31,23 +31,63 @@ class Medians : public benchmark::BenchmarkReporter {
   std::vector<double> seconds_;
 };
 
-void register_row(const Timed& row, const Repeats& repeats) {
-  const auto time = [row](benchmark::State& state) {
-    for ([[maybe_unused]] auto iteration : state) row.run();
-    state.SetBytesProcessed(static_cast<std::int64_t>(row.bytes) * state.iterations());
-  };
-  benchmark::RegisterBenchmark(row.name.c_str(), time)
-      ->UseRealTime()
-      ->MinTime(repeats.seconds)
-      ->Repetitions(repeats.count);
+void time_by_host(benchmark::State& state, const Timed& row) {
+  for ([[maybe_unused]] auto iteration : state) row.run();
 }
+
+void time_by_itself(benchmark::State& state, const Timed& row, Status& failure) {
+  while (failure.ok() && state.KeepRunningBatch(row.runs)) {
+    const auto seconds = row.seconds();
+    if (seconds)
+      state.SetIterationTime(*seconds);
+    else
+      failure = seconds.error();
+  }
+  if (!failure.ok()) state.SkipWithError(failure.message().c_str());
+}
+
+/// Runs all rows. `failure` is what the first clock that failed said.
+class Session {
+ public:
+  Session(const std::vector<Timed>& rows, const Repeats& repeats) {
+    for (const auto& row : rows) add(row, repeats);
+  }
+
+  ~Session() { benchmark::ClearRegisteredBenchmarks(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Status run(benchmark::BenchmarkReporter& reporter) {
+    benchmark::RunSpecifiedBenchmarks(&reporter);
+    return failure_;
+  }
+
+ private:
+  void add(const Timed& row, const Repeats& repeats) {
+    const auto time = [this, row](benchmark::State& state) {
+      if (row.seconds)
+        time_by_itself(state, row, failure_);
+      else
+        time_by_host(state, row);
+      state.SetBytesProcessed(static_cast<std::int64_t>(row.bytes) * state.iterations());
+    };
+    auto* benchmark = benchmark::RegisterBenchmark(row.name.c_str(), time);
+    benchmark->MinTime(repeats.seconds)->Repetitions(repeats.count);
+    if (row.seconds)
+      benchmark->UseManualTime();
+    else
+      benchmark->UseRealTime();
+  }
+
+  Status failure_;
+};
 
 }  // namespace
 
-std::string timing_table(const std::vector<Timed>& rows, const Repeats& repeats) {
-  for (const auto& row : rows) register_row(row, repeats);
+Result<std::string> timing_table(const std::vector<Timed>& rows, const Repeats& repeats) {
+  Session session(rows, repeats);
   Medians medians;
-  benchmark::RunSpecifiedBenchmarks(&medians);
+  if (auto status = session.run(medians); !status.ok()) return status;
   const auto seconds = medians.seconds();
   const auto rate = [&](std::size_t i) { return static_cast<double>(rows[i].bytes) / seconds[i] / kGigabyte; };
 
@@ -60,11 +100,12 @@ std::string timing_table(const std::vector<Timed>& rows, const Repeats& repeats)
   return table.str();
 }
 
-void print_timing_json(const std::vector<Timed>& rows, const Repeats& repeats) {
-  for (const auto& row : rows) register_row(row, repeats);
+Status print_timing_json(const std::vector<Timed>& rows, const Repeats& repeats, const std::string& device) {
+  Session session(rows, repeats);
   benchmark::AddCustomContext("ndfold", NDFOLD_VERSION);
+  benchmark::AddCustomContext("device", device);
   benchmark::JSONReporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
+  return session.run(reporter);
 }
 
 }  // namespace ndfold::cli

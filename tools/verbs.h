@@ -34,7 +34,7 @@ inline constexpr Verb kVerbs[] = {
     {"permute", "Put the axes of an array in another order", add_permute},
     {"explain", "What a plan would do and why, without any data; also for GPUs that are not here", add_explain},
     {"info", "Shape, type and memory order of an .npy file", add_info},
-    {"devices", "What ndfold knows of this CPU and of the GPUs that it can plan for", add_devices},
+    {"devices", "What ndfold knows of this CPU, of the GPUs that are here, and of those it can plan for", add_devices},
     {"bench", "Time a plan on random data, beside a memcpy of the same size", add_bench},
 };
 

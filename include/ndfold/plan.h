@@ -18,7 +18,8 @@ struct PlanState;  // lib/api
 
 /// An immutable description of work: problem, schedule, and why each strategy was or was not taken. Cheap to copy, may
 /// be shared and run by many threads at once; holds no pointers to data. Nothing here throws: a text or a table for
-/// which there is no memory comes back empty.
+/// which there is no memory comes back empty. A plan for a GPU of this machine loads its kernels when it is made: plan
+/// before a stream is captured. One for a GPU that is not here can do everything but run.
 class ReducePlan {
  public:
   /// A reduction of `in` over spec.axes into `out`, whose shape is in's without the reduced axes (or with size 1 there,
@@ -52,6 +53,7 @@ class ReducePlan {
   /// Runs the plan. Allocates nothing. On a CPU it returns when the work is done, and each thread that works takes up
   /// to 1.5 MiB of its stack. On a GPU it queues the plan's launches in the stream and returns: errors of the work
   /// itself appear where the stream is waited for. May be captured into a CUDA graph.
+  /// All addresses lie on the plan's device; which device is current does not matter, and stays as it is.
   /// `in` and `out` point to element (0, …, 0); either may be null when it has no elements. They may be equal for a
   /// softmax whose views are equal; any other overlap, the workspace's included, is refused. On an error nothing is
   /// written. Blocking: yes on a CPU, no on a GPU. Reentrant and thread-safe: yes, with distinct workspaces.

@@ -28,9 +28,9 @@ struct SoftmaxSpec {
 };
 
 struct PlanOptions {
-  DeviceFacts device = DeviceFacts::host();
-  std::string strategy = {};  ///< force this row of the strategy table; empty lets the cost decide
-  Index block_limit = 0;      ///< at most this many elements a block folds in a multi-step schedule; 0 = the device's
+  DeviceFacts device = DeviceFacts::host();  ///< what to plan for; DeviceFacts::cuda() for a GPU that is here
+  std::string strategy = {};                 ///< force this row of the strategy table; empty lets the cost decide
+  Index block_limit = 0;  ///< at most this many elements a block folds in a multi-step schedule; 0 = the device's
   friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
 };
 

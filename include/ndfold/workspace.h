@@ -14,8 +14,9 @@ struct Stream {
   Workers* workers = nullptr;
 };
 
-/// The caller's scratch memory for one run: at least workspace_bytes() bytes, aligned to 64 bytes, on the plan's device.
-/// Its content before does not matter. Two runs that may overlap in time need two workspaces.
+/// The caller's scratch memory for one run: at least workspace_bytes() bytes, aligned to 64 bytes, on the plan's
+/// device. Its content before does not matter. Two runs that may overlap in time need two workspaces; a CUDA graph that
+/// recorded a run needs its workspace whenever it is replayed.
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;

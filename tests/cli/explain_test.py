@@ -63,11 +63,24 @@ class Explain(CliTest):
 
 class Devices(CliTest):
     def test_all_are_listed(self):
+        text = self.succeed("devices")
+        lines = text.splitlines()
+        names = lines[0].split()
+        self.assertEqual((names[:2], names[-2:]), (["device", "cpu"], ["h200", "a100"]))
+        self.assertIn("sm_90", text)
+        self.assertEqual(text.count("plans only"), 2)
+        self.assertEqual(text.count("plans and runs"), len(names) - 3)
+        table = [line for line in lines if not line.startswith(("cpu runs", "cuda runs"))]
+        self.assertGreaterEqual(len(table), 12)
+        for line in table:
+            self.assertNotEqual(line[34:].strip(), "", line)
+
+    def test_gpus_are_listed_or_there_is_a_reason(self):
         lines = self.succeed("devices").splitlines()
-        self.assertEqual(lines[0].split(), ["device", "cpu", "h200", "a100"])
-        self.assertIn("sm_90", self.succeed("devices"))
-        self.assertEqual(self.succeed("devices").count("plans only in this build"), 2)
-        self.assertEqual(len({line[34:].strip() == "" for line in lines[:-1]}), 1)
+        gpus = [name for name in lines[0].split() if name.startswith("cuda:")]
+        reasons = [line for line in lines if line.startswith("cuda runs nothing here: ")]
+        self.assertEqual(len(reasons), 0 if gpus else 1)
+        self.assertTrue(all(len(line) > len("cuda runs nothing here: ") + 10 for line in reasons))
 
     def test_threads_of_the_environment(self):
         text = self.succeed("devices", environment={"NDFOLD_NUM_THREADS": "3"})

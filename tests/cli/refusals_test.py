@@ -69,9 +69,23 @@ class Usage(CliTest):
         self.refuse("reduce", "in.npy", "-o", "out.npy", "--op", "var", "--ddof", "x", says="--ddof")
 
     def test_devices_and_strategies(self):
-        self.refuse("softmax", "in.npy", "-o", "out.npy", "--device", "h200", says="h200")
+        self.refuse("softmax", "in.npy", "-o", "out.npy", "--device", "h200", says="there to plan for")
+        self.refuse("bench", "--op", "sum", "--shape", "4", "--device", "a100", says="there to plan for")
         self.refuse("softmax", "in.npy", "-o", "out.npy", "--strategy", "magic", says="magic")
         self.refuse("explain", "--op", "sum", "--shape", "4", "--device", "abacus", says="abacus")
+
+    def test_gpus_that_no_machine_has(self):
+        verbs = (("softmax", "in.npy", "-o", "out.npy"), ("permute", "in.npy", "-o", "out.npy", "--order", "2,1,0"),
+                 ("reduce", "in.npy", "-o", "out.npy", "--op", "sum"), ("bench", "--op", "sum", "--shape", "4"),
+                 ("explain", "--op", "sum", "--shape", "4"))
+        for verb in verbs:
+            for device in ("cuda:4096", "cuda:2147483647"):
+                self.assertRegex(self.refuse(*verb, "--device", device), f"'{device}' cannot be used: .{{10}}")
+            for device in ("cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda: 1", "cuda:1 ", "cuda:0x0", "cuda:1,2",
+                           "cuda:2147483648", "cuda:99999999999999999999"):
+                self.refuse(*verb, "--device", device, says=f"'{device}' names no GPU")
+            for device in ("", "cudax", "CUDA", "cpu:0", "gpu"):
+                self.refuse(*verb, "--device", device, says=f"'{device}' is not a device")
 
     def test_options_of_other_operations(self):
         self.refuse("explain", "--op", "sum", "--shape", "4", "--scale", "2", says="--scale")

@@ -10,6 +10,12 @@ import numpy
 NDFOLD = os.environ["NDFOLD_CLI"]
 
 
+def gpus():
+    """The GPUs of this machine, as `ndfold devices` names them: several that are alike share a name."""
+    done = subprocess.run([NDFOLD, "devices"], capture_output=True, text=True, timeout=120)
+    return [name for name in done.stdout.split("\n")[0].split() if name.startswith("cuda:")]
+
+
 class CliTest(unittest.TestCase):
     """Each test runs in an empty folder."""
 

@@ -1,9 +1,10 @@
 """The documents are true: their commands print what they say, their C++ compiles and runs, their table is the
-library's, their links lead somewhere, and the glossary knows every public type.
+library's, their links lead somewhere, the glossary knows every public type, and docs/kernels.md every barrier.
 Skipped (77) without NumPy and SciPy, whose photograph the commands use.
-Usage: docs_test.py SOURCE_FOLDER COMPILER LIBRARY NDFOLD OP_TABLE. NDFOLD_BLESS=1 in the environment rewrites them.
+Usage: docs_test.py SOURCE_FOLDER COMPILER NDFOLD OP_TABLE LIBRARY... NDFOLD_BLESS=1 in the environment rewrites them.
 """
 import bz2
+import collections
 import os
 import pathlib
 import re
@@ -22,6 +23,9 @@ BLOCK = re.compile(r"^```(cpp|console|text)\n(.*?)^```$", re.MULTILINE | re.DOTA
 TABLE = re.compile(r"(<!-- table: tests/docs/op_table\.cpp -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 DETAIL = re.compile(r"namespace detail \{.*?\}  // namespace detail", re.DOTALL)
 TYPE = re.compile(r"^(?:struct|class|enum class|concept) (?:\[\[nodiscard\]\] )?([A-Z]\w+)", re.MULTILINE)
+FUNCTION = re.compile(r"__device__.*?\b(\w+)\(|\b(\w+)\(const __grid_constant__")
+BARRIER = re.compile(r"\b(block|cluster|this_grid\(\))\.sync\(\)")
+BARRIER_ROW = re.compile(r"^\| \[`(\w+\.h)`\]\(\S+\) \| `(\w+)` \| `(\S+)` \|", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
 
 
@@ -42,8 +46,8 @@ def write_photograph(folder):
 
 
 class Documents:
-    def __init__(self, top, compiler, library, ndfold, folder):
-        self.top, self.compiler, self.library, self.ndfold = top, compiler, library, ndfold
+    def __init__(self, top, compiler, ndfold, libraries, folder):
+        self.top, self.compiler, self.ndfold, self.libraries = top, compiler, ndfold, libraries
         self.folder, self.last = folder, None
 
     def console(self, text):
@@ -59,9 +63,16 @@ class Documents:
         """Compiles and runs a whole program; the next text block is what it prints."""
         source, binary = self.folder / "block.cpp", self.folder / "block"
         source.write_text(text, encoding="utf-8")
-        output([self.compiler, "-std=c++20", "-Wall", "-Wextra", f"-I{self.top}/include", source, self.library,
+        output([self.compiler, "-std=c++20", "-Wall", "-Wextra", f"-I{self.top}/include", source, *self.libraries,
                 "-pthread", "-o", binary], self.folder)
         self.last = output([binary], self.folder)
+
+    def source(self, text):
+        """Compiles a whole source file of the library; nothing runs."""
+        source = self.folder / "source.cpp"
+        source.write_text(text, encoding="utf-8")
+        output([self.compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{self.top}",
+                f"-I{self.top}/include", source], self.folder)
 
     def block(self, match):
         language, text = match.groups()
@@ -69,6 +80,8 @@ class Documents:
             text = self.console(text)
         elif language == "cpp" and "int main" in text:
             self.program(text)
+        elif language == "cpp" and '#include "' in text:
+            self.source(text)
         elif language == "text" and self.last is not None:
             text, self.last = self.last, None
         return f"```{language}\n{text}```"
@@ -94,6 +107,31 @@ def unknown_words(top):
                 yield f"docs/glossary.md lacks {name} of {header.name}"
 
 
+def barriers_in_kernels(top):
+    """How often (file, function, barrier) is in the CUDA kernels."""
+    found = collections.Counter()
+    for header in sorted((top / "kernels/cuda").glob("*.h")):
+        function = ""
+        for line in header.read_text(encoding="utf-8").splitlines():
+            if named := FUNCTION.search(line):
+                function = named[named.lastindex]
+            if barrier := BARRIER.search(line):
+                found[header.name, function, barrier[1]] += 1
+    return found
+
+
+def untold_barriers(top):
+    """docs/kernels.md has a row for each barrier, and no row too many."""
+    told = collections.Counter(BARRIER_ROW.findall((top / "docs/kernels.md").read_text(encoding="utf-8")))
+    there = barriers_in_kernels(top)
+    assert there, "no barrier was found in kernels/cuda"
+    for place in sorted(told | there):
+        if told[place] != there[place]:
+            file, function, barrier = place
+            yield (f"docs/kernels.md tells of {told[place]} barriers {barrier} in {function}() of {file}, "
+                   f"which has {there[place]}")
+
+
 def first_difference(before, after):
     """Where two texts part: the line, and both versions of it."""
     old, new = before.splitlines(), after.splitlines()
@@ -105,13 +143,12 @@ def first_difference(before, after):
 
 def main():
     bless = os.environ.get("NDFOLD_BLESS") == "1"
-    top, (compiler, library, ndfold, op_table) = pathlib.Path(sys.argv[1]), sys.argv[2:6]
-    compiler, library, ndfold, op_table = (str(pathlib.Path(p).absolute()) if "/" in p else p
-                                           for p in (compiler, library, ndfold, op_table))
+    top, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
+    ndfold, op_table, *libraries = (str(pathlib.Path(path).absolute()) for path in sys.argv[3:])
     table, found, blocks = output([op_table], top), [], 0
     with tempfile.TemporaryDirectory() as folder:
         write_photograph(pathlib.Path(folder))
-        documents = Documents(top, compiler, library, ndfold, pathlib.Path(folder))
+        documents = Documents(top, compiler, ndfold, libraries, pathlib.Path(folder))
         for path in [top / "README.md", top / "CONTRIBUTING.md", *sorted((top / "docs").rglob("*.md"))]:
             text = path.read_text(encoding="utf-8")
             blocks += len(BLOCK.findall(text))
@@ -121,7 +158,7 @@ def main():
                 path.write_text(now, encoding="utf-8")
             elif now != text:
                 found.append(f"{path.relative_to(top)} {first_difference(text, now)}")
-    found += unknown_words(top)
+    found += [*unknown_words(top), *untold_barriers(top)]
     if found and not bless:
         found.append("NDFOLD_BLESS=1 lets them say what commands, programs and tables print now")
     assert TABLE.search((top / "README.md").read_text(encoding="utf-8")), "README.md has lost its table"

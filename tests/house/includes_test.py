@@ -31,7 +31,7 @@ ROOMS = {
 OUTSIDE = {
     "Eigen/": {"kernels", "lib/exec/cpu"},
     "cooperative_groups": {"kernels"},
-    "cuda": {"lib/exec/cuda"},
+    "cuda": {"lib/exec/cuda", "tools", "examples"},
     "unsupported/Eigen/": {"lib/exec/cpu"},
     "CLI/": {"tools"},
     "nlohmann/": {"plans"},
