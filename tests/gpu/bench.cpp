@@ -45,17 +45,17 @@ void Bench::put(const Array& in, int garbage) {
   queue_.upload(memory_->data(), before_.data(), total_);
 }
 
-std::string Bench::take(const Array& in, Array& out) {
+std::string Bench::take(Array& out) {
   queue_.download(after_.data(), memory_->data(), total_);
   const auto is_same = [&](std::size_t first, std::size_t end) {
     return std::memcmp(before_.data() + first, after_.data() + first, end - first) == 0;
   };
-  const bool in_place = out_ == nullptr;
-  std::memcpy(out.bytes(), after_.data() + (in_place ? 0 : out_place_), out.total_bytes());
-  if (!in_place && !is_same(0, in.total_bytes())) return "the input, or what lies around it, was written to";
-  const std::size_t end = workspace_place_ + workspace_bytes_;
-  if (!is_same(workspace_place_ - kMargin, workspace_place_)) return "bytes before the workspace were written";
-  if (!is_same(end, total_)) return "bytes after the workspace were written";
+  const std::size_t out_first = out_ == nullptr ? 0 : out_place_, out_end = out_first + out.total_bytes();
+  const std::size_t workspace_end = workspace_place_ + workspace_bytes_;
+  std::memcpy(out.bytes(), after_.data() + out_first, out.total_bytes());
+  if (!is_same(0, out_first)) return "the input, or what lies around it, was written to";
+  if (!is_same(out_end, workspace_place_)) return "bytes before the workspace were written";
+  if (!is_same(workspace_end, total_)) return "bytes after the workspace were written";
   return {};
 }
 

@@ -20,7 +20,7 @@ class Bench {
   /// Everything on the device, as it is before a run. `garbage` is what the workspace holds.
   void put(const Array& in, int garbage);
   /// Waits, brings the output back, and says what else was written.
-  std::string take(const Array& in, Array& out);
+  std::string take(Array& out);
 
   Queue& queue() { return queue_; }
 

@@ -48,7 +48,7 @@ TEST_F(capture, two_plans_in_one_graph) {
       fill(in, Values::mixed, seed);
       bench.put(in, static_cast<int>(seed));
       graph.launch();
-      EXPECT_EQ(bench.take(in, out), "");
+      EXPECT_EQ(bench.take(out), "");
       const Precision p = precision_of(DType::f32, DType::best, DType::f32);
       for (const Index place : out.elements())
         EXPECT_NEAR(static_cast<double>(out.get(place)), 1, static_cast<double>(exp_sum_error(p, 600) * 4))
@@ -78,13 +78,13 @@ TEST_F(capture, replays_between_other_runs_in_the_same_workspace) {
       ASSERT_TRUE(graph.status().ok()) << graph.status().message();
       bench.put(in, 0);
       graph.launch();
-      EXPECT_EQ(bench.take(in, first), "");
+      EXPECT_EQ(bench.take(first), "");
       for (int replay = 0; replay < 3; ++replay) {
         bench.put(in, 0xff);
         ASSERT_TRUE(run(*two).ok());
         graph.launch();
         graph.launch();
-        EXPECT_EQ(bench.take(in, again), "");
+        EXPECT_EQ(bench.take(again), "");
         EXPECT_TRUE(again == first) << "replay " << replay;
       }
     }
@@ -107,7 +107,7 @@ TEST_F(capture, a_refused_run_leaves_the_capture_alone) {
   bench.put(in, 0);
   graph.launch();
   EXPECT_EQ(refused.code(), Code::invalid_argument);
-  EXPECT_EQ(bench.take(in, out), "");
+  EXPECT_EQ(bench.take(out), "");
   EXPECT_TRUE(out.gaps_untouched());
 }
 

@@ -3,23 +3,16 @@
 
 #include <cuda_runtime_api.h>
 
-#include <source_location>
 #include <stdexcept>
 #include <vector>
 
 namespace ndfold::test {
 namespace {
 
-using Where = std::source_location;
-
-[[noreturn]] void fail(const std::string& what, const Where& where) {
-  throw std::runtime_error("cuda_machine.cpp:" + std::to_string(where.line()) + ": " + what);
-}
-
-void check(cudaError_t error, const Where& where = Where::current()) {
+void check(cudaError_t error, int line = __builtin_LINE()) {
   if (error == cudaSuccess) return;
   (void)cudaGetLastError();  // or a later launch would report it again
-  fail(cudaGetErrorString(error), where);
+  throw std::runtime_error("cuda_machine.cpp:" + std::to_string(line) + ": " + cudaGetErrorString(error));
 }
 
 cudaStream_t stream_of(const Queue& queue) { return static_cast<cudaStream_t>(queue.get().handle); }

@@ -90,7 +90,7 @@ TEST_F(devices, functions_without_a_plan) {
           },
           call.request);
       ASSERT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(bench.take(in, out), "");
+      EXPECT_EQ(bench.take(out), "");
       EXPECT_EQ(judged(call, in, out), "");
       EXPECT_TRUE(out.gaps_untouched());
     }
@@ -128,7 +128,7 @@ TEST_F(devices, workspaces_that_own_themselves) {
         const Status status = plan->run(bench.in(), bench.out(), moved, bench.queue().get());
         ASSERT_TRUE(status.ok()) << status.message();
       }
-      EXPECT_EQ(bench.take(in, out), "");
+      EXPECT_EQ(bench.take(out), "");
       EXPECT_EQ(judged(call, in, out), "") << strategy;
     }
   EXPECT_GT(used, 0);
@@ -149,7 +149,7 @@ TEST_F(devices, the_default_stream_will_do) {
   bench.queue().wait();
   ASSERT_TRUE(plan->run(bench.in(), bench.out(), bench.workspace()).ok());
   wait_for_device();
-  EXPECT_EQ(bench.take(in, out), "");
+  EXPECT_EQ(bench.take(out), "");
   EXPECT_EQ(judged(call, in, out), "");
 }
 
@@ -183,7 +183,7 @@ TEST_F(devices, the_current_one_stays) {
       const auto own = OwnedWorkspace::allocate(100, {.kind = facts().kind, .ordinal = ordinal}, bench.queue().get());
       EXPECT_TRUE(own);
       EXPECT_EQ(current_device(), current);
-      EXPECT_EQ(bench.take(in, out), "");
+      EXPECT_EQ(bench.take(out), "");
       EXPECT_EQ(judged(call, in, out), "");
     }
   make_current(before);

@@ -1,5 +1,5 @@
 // The host in a GPU's place: work is done when it is queued, and a graph is what it would do.
-#include "tests/gpu/machine.h"
+#include "tests/gpu/host_machine.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +9,8 @@ namespace ndfold::test {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
+Spoil spoil = {};
+int downloads = 0;
 constexpr std::size_t kEnoughForSmallCases = std::size_t{1} << 30;
 
 }  // namespace
@@ -21,6 +23,11 @@ const std::string& absence() {
 const DeviceFacts& facts() {
   static const DeviceFacts facts = DeviceFacts::host();
   return facts;
+}
+
+void spoil_downloads(const Spoil& how) {
+  spoil = how;
+  downloads = 0;
 }
 
 int device_count() { return 1; }
@@ -38,7 +45,11 @@ Memory::~Memory() { std::free(data_); }
 Queue::Queue() = default;
 Queue::~Queue() = default;
 void Queue::upload(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
-void Queue::download(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void Queue::download(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  const bool meant = spoil.mask != 0 && (spoil.which == 0 || spoil.which == ++downloads);
+  if (meant && spoil.at < bytes) static_cast<unsigned char*>(to)[spoil.at] ^= spoil.mask;
+}
 void Queue::fill(void* to, int byte, std::size_t bytes) { std::memset(to, byte, bytes); }
 void Queue::wait() {}
 

@@ -67,7 +67,7 @@ class Runner {
     ASSERT_TRUE(status.ok()) << status.message();
   }
   const Array& finish() {
-    EXPECT_EQ(bench_.take(subject_.in, got_), "");
+    EXPECT_EQ(bench_.take(got_), "");
     return got_;
   }
 
@@ -127,8 +127,8 @@ TEST_F(repeat, runs_in_a_row_without_waiting) {
     for (int i = 0; i < repeats_; ++i)
       for (Bench* bench : {&one, &two})
         ASSERT_TRUE(subject.plan.run(bench->in(), bench->out(), bench->workspace(), bench->queue().get()).ok());
-    EXPECT_EQ(one.take(subject.in, first), "");
-    EXPECT_EQ(two.take(subject.in, second), "");
+    EXPECT_EQ(one.take(first), "");
+    EXPECT_EQ(two.take(second), "");
     EXPECT_TRUE(first == second);
     Runner alone(subject);
     alone.start(0);

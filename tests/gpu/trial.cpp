@@ -45,7 +45,8 @@ std::optional<ReducePlan> planned(const Trial& trial, const std::string& strateg
   const PlanOptions options{.device = trial.device, .strategy = strategy};
   auto plan = plan_for(trial.request, trial.in, trial.out, options);
   if (plan) return *plan;
-  if (strategy.empty() || is_possible(trial, options)) failure = "planning: " + plan.error().message();
+  const bool refused = !strategy.empty() && plan.error().code() == Code::unsupported && !is_possible(trial, options);
+  if (!refused) failure = "planning: " + plan.error().message();
   return {};
 }
 
@@ -88,7 +89,7 @@ void run_eager(Bench& bench, Job& job, const ReducePlan& plan, Round& round, Arr
   bench.put(round.in, garbage);
   const Status status = plan.run(bench.in(), bench.out(), bench.workspace(), bench.queue().get());
   if (!status) note(job, "run", status.message());
-  note(job, "eager", bench.take(round.in, out));
+  note(job, "eager", bench.take(out));
 }
 
 void run_captured(Bench& bench, Job& job) {
@@ -100,7 +101,7 @@ void run_captured(Bench& bench, Job& job) {
     Round& round = job.rounds[i];
     bench.put(round.in, kGarbage[i % std::size(kGarbage)]);
     graph.launch();
-    note(job, "replay " + std::to_string(i), bench.take(round.in, round.out));
+    note(job, "replay " + std::to_string(i), bench.take(round.out));
   }
 }
 
