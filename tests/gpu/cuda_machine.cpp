@@ -49,6 +49,9 @@ int current_device() {
 void make_current(int ordinal) { check(cudaSetDevice(ordinal)); }
 void wait_for_device() { check(cudaDeviceSynchronize()); }
 
+void leave_an_error() { (void)cudaSetDevice(device_count()); }
+bool finds_the_error() { return cudaGetLastError() != cudaSuccess; }
+
 std::size_t free_bytes() {
   std::size_t unused = 0, total = 0;
   check(cudaMemGetInfo(&unused, &total));

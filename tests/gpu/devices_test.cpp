@@ -153,6 +153,29 @@ TEST_F(devices, the_default_stream_will_do) {
   EXPECT_EQ(judged(call, in, out), "");
 }
 
+// Ours succeeds, and his next cudaGetLastError() is about his own mistake.
+TEST_F(devices, an_error_of_the_caller_stays_his) {
+  const Call call = all_calls()[0];
+  Array in(call.in), out(call.out);
+  fill(in, Values::mixed);
+  Bench bench;
+  bench.lay_out(in, &out, kRoom);
+  bench.put(in, 0);
+  bench.queue().wait();
+  for (const std::string strategy : {"", "split", "rows_in_grid", "softmax_chain"}) {
+    leave_an_error();
+    const auto plan = plan_for(call.request, call.in, call.out, {.device = facts(), .strategy = strategy});
+    EXPECT_TRUE(finds_the_error()) << "planning ate it";
+    if (!plan) continue;
+    leave_an_error();
+    const Status status = plan->run(bench.in(), bench.out(), bench.workspace(), bench.queue().get());
+    EXPECT_TRUE(finds_the_error()) << "the run ate it";
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(bench.take(out), "");
+    EXPECT_EQ(judged(call, in, out), "") << strategy;
+  }
+}
+
 // Every pair of current device and plan's device that this machine has.
 TEST_F(devices, the_current_one_stays) {
   const int before = current_device();

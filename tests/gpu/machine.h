@@ -23,6 +23,9 @@ int current_device();
 void make_current(int ordinal);
 void wait_for_device();
 std::size_t free_bytes();
+/// A mistake of the caller's own, which CUDA remembers; and whether it still does: then it forgets.
+void leave_an_error();
+bool finds_the_error();
 
 /// Memory of the current device, aligned to 256 bytes.
 class Memory {

@@ -11,7 +11,7 @@ namespace ndfold::test {
 namespace {
 
 constexpr std::size_t kChunk = 192;       // trials whose data are in memory at once
-constexpr std::size_t kShareOnHost = 24;  // there it is the bodies that are tested: a few of each kind will do
+constexpr std::size_t kShareOnHost = 64;  // there it is the bodies that are tested: a few of each kind will do
 constexpr int kReportedFailures = 4;      // in full
 constexpr int kGarbage[] = {0xff, 0x00, 0x01, 0x5a};  // what a workspace may hold: no content of it matters
 
