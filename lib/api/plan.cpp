@@ -117,7 +117,7 @@ Result<Choice> choose_for_gpu(const Problem& problem, const PlanOptions& options
   for (;;) {
     auto choice = choose(problem, within);
     if (!choice) return choice;
-    cuda::Prepared prepared = cuda::prepare(choice->schedule, within.device);
+    cuda::Prepared prepared = cuda::prepare(choice->schedule, within.device.ordinal);
     if (prepared.status.ok()) {
       program = std::move(prepared.program);
       return choice;

@@ -13,11 +13,18 @@ std::string words(const KernelKey& key) {
          std::string(name(key.output));
 }
 
-// Blocks that wait for each other all have to be there: a launch that does not fit would hang, or be refused.
+// Blocks that wait for each other all have to be there: a launch that does not fit would hang, or be refused. `device`
+// is the GPU as it is: the plan's facts may promise more.
 Status check_residence(const Program::Launch& launch, const DeviceFacts& device, Prepared& prepared) {
   const GpuApi& api = *backend().api;
   const LaunchShape& shape = launch.bound.launch;
+  if (shape.shared_bytes > device.shared_bytes_per_block)
+    return Status(Code::unsupported, "a block takes " + std::to_string(shape.shared_bytes) +
+                                         " bytes of shared memory, on " + device.name + " it may have " +
+                                         std::to_string(device.shared_bytes_per_block));
   if (shape.cooperative) {
+    prepared.too_many_blocks = !device.cooperative;
+    if (prepared.too_many_blocks) return Status(Code::unsupported, device.name + " has no cooperative launch");
     int blocks = 0;
     if (const ErrorCode error = api.resident_blocks(&blocks, launch.kernel, shape); error != 0)
       return failed("blocks of a cooperative launch cannot be counted", error);
@@ -46,7 +53,8 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
   if (found.kernel == nullptr) return Status(Code::internal, "the CUDA catalog has no row for " + words(step.kernel));
   const Program::Launch launch{.kernel = found.kernel, .bound = bind(step, found)};
   const bool wide = launch.bound.launch.cluster > kPortableClusterBlocks;
-  // Always the most that a block may have: a later plan must not take it from an earlier one.
+  // Always the most that a block may have, whatever the plan's facts say: a later plan must not take it from an earlier
+  // one.
   const auto shared = static_cast<int>(device.shared_bytes_per_block);
   if (const ErrorCode error = backend().api->prepare(found.kernel, shared, wide); error != 0)
     return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
@@ -57,16 +65,21 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
 
 }  // namespace
 
-Prepared prepare(const Schedule& schedule, const DeviceFacts& device) {
+Prepared prepare(const Schedule& schedule, int ordinal) {
   Prepared prepared;
-  prepared.program.ordinal = device.ordinal;
-  const OnDevice on(device.ordinal);
+  prepared.program.ordinal = ordinal;
+  const auto device = facts_of(ordinal);
+  if (!device) {
+    prepared.status = device.error();
+    return prepared;
+  }
+  const OnDevice on(ordinal);
   if (on.error() != 0) {
-    prepared.status = failed("cuda:" + std::to_string(device.ordinal) + " cannot be made current", on.error());
+    prepared.status = failed("cuda:" + std::to_string(ordinal) + " cannot be made current", on.error());
     return prepared;
   }
   for (const Step& step : schedule.steps) {
-    prepared.status = prepare_step(step, device, prepared);
+    prepared.status = prepare_step(step, *device, prepared);
     if (!prepared.status.ok()) break;
   }
   return prepared;

@@ -25,8 +25,8 @@ struct Prepared {
   bool too_wide_clusters = false;
 };
 
-/// For a device that check_device() found.
-Prepared prepare(const Schedule& schedule, const DeviceFacts& device);
+/// For a device that check_device() found, as it is: the facts of a plan may be other ones.
+Prepared prepare(const Schedule& schedule, int ordinal);
 
 /// Launches into `stream`, a cudaStream_t of the program's GPU. Allocates, waits for and sets nothing.
 Status run(const Program& program, const Pointers& pointers, void* stream);
