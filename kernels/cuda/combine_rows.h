@@ -14,18 +14,21 @@ concept MeasuredFold = requires(typename F::State s) {
 };
 
 /// Over lanes of a warp whose numbers differ in the bits from `from` up to below `to`, both powers of two.
+template <class Value, class Combine>
+__device__ Value meet_lanes(Value value, int from, int to, const Combine& combine) {
+  const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+  for (int mask = from; mask < to; mask *= 2) value = combine(value, warp.shfl_xor(value, mask));
+  return value;
+}
+
 template <class F>
 __device__ typename F::State combine_lanes(const F& fold, typename F::State state, int from, int to) {
-  const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
   if constexpr (MeasuredFold<F>) {  // the maximum of all, an exponential a lane, the sum
-    auto max = state.max;
-    for (int mask = from; mask < to; mask *= 2) max = folds::maximum(max, warp.shfl_xor(max, mask));
-    auto sum = state.sum * F::shrink(state.max, max);
-    for (int mask = from; mask < to; mask *= 2) sum += warp.shfl_xor(sum, mask);
-    return {max, sum};
+    using A = decltype(state.max);
+    const A max = meet_lanes(state.max, from, to, [](A a, A b) { return folds::maximum(a, b); });
+    return {max, meet_lanes(state.sum * F::shrink(state.max, max), from, to, [](A a, A b) { return a + b; })};
   } else {
-    for (int mask = from; mask < to; mask *= 2) state = fold.combine(state, warp.shfl_xor(state, mask));
-    return state;
+    return meet_lanes(state, from, to, [&](const auto& a, const auto& b) { return fold.combine(a, b); });
   }
 }
 

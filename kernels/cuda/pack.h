@@ -23,24 +23,14 @@ __device__ bool is_aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % alignof(P) == 0;
 }
 
-/// Elements [low, high) of the aligned pack at `from`; the others are zeros and never touched.
-template <class T, int kSize>
-__device__ Pack<T, kSize> load_aligned(const T* from, int low, int high) {
-  using P = Pack<T, kSize>;
-  if (low == 0 && high == kSize) return *reinterpret_cast<const P*>(from);
-  P pack = {};
-#pragma unroll
-  for (int i = 0; i < kSize; ++i)
-    if (i >= low && i < high) pack.at[i] = from[i];
-  return pack;
-}
-
 /// Elements [low, high) of the pack at `from`, which are `stride` apart; the others are zeros and never touched.
-template <class T, int kSize>
+/// kAligned: they are neighbours, and a whole pack is a vector.
+template <class T, int kSize, bool kAligned = false>
 __device__ Pack<T, kSize> load_pack(const T* from, Index stride, int low, int high) {
   using P = Pack<T, kSize>;
   if constexpr (kSize > 1)
-    if (low == 0 && high == kSize && stride == 1 && is_aligned<P>(from)) return *reinterpret_cast<const P*>(from);
+    if (low == 0 && high == kSize && (kAligned || (stride == 1 && is_aligned<P>(from))))
+      return *reinterpret_cast<const P*>(from);
   P pack = {};
 #pragma unroll
   for (int i = 0; i < kSize; ++i)

@@ -56,14 +56,6 @@ struct WholePacks {
 
 __device__ inline unsigned bits_between(int low, int high) { return ((1u << high) - 1) & ~((1u << low) - 1); }
 
-template <class Walk, class Element, int kSize>
-__device__ Pack<Element, kSize> load_place(const Place<Element>& place, Index stride) {
-  if constexpr (Walk::kAligned)
-    return load_aligned<Element, kSize>(place.in, place.low, place.high);
-  else
-    return load_pack<Element, kSize>(place.in, stride, place.low, place.high);
-}
-
 /// A batch that lanes `lanes` apart loaded from pack `pack` on.
 template <bool kFirstBatch, class Source, int kUnroll, class Walk, class Waiting>
 __device__ void load_batch(RowBatch<Source, kUnroll>& batch, const Walk& walk, const AxisNumbers& axis, Index pack,
@@ -95,7 +87,8 @@ __device__ void load_batch(RowBatch<Source, kUnroll>& batch, const Walk& walk, c
     batch.packs[u] = {};
     if (at < walk.last()) {
       const auto place = walk.place(at);
-      batch.packs[u] = load_place<Walk, typename Source::Element, Source::kSize>(place, axis.in);
+      batch.packs[u] =
+          load_pack<typename Source::Element, Source::kSize, Walk::kAligned>(place.in, axis.in, place.low, place.high);
       batch.starts[u] = place.out;
       batch.here[u] = place.low < place.high ? bits_between(place.low, place.high) : 0;
     }
@@ -178,7 +171,7 @@ __device__ void map_batch(const AxisNumbers& axis, Out* out, const Walk& walk, I
     const auto place = walk.place(at);
     Pack<Element, kSize> elements;
     if (!waiting.template get<kFirstBatch>(at - walk.first(), u, elements))
-      elements = load_place<Walk, Element, kSize>(place, axis.in);
+      elements = load_pack<Element, kSize, Walk::kAligned>(place.in, axis.in, place.low, place.high);
     Out results[kSize];
     mapped(elements, results);
     store_pack(results, out + place.out, axis.out, place.low, place.high);
