@@ -4,6 +4,7 @@
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/permute.h"
+#include "kernels/cuda/rows.h"
 
 namespace ndfold::cuda {
 
@@ -67,7 +68,7 @@ Found softmax(const KernelKey& key, const Layout& layout) {
         constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
         if (key.residency == Residency::registers && key.tuning.threads <= kFewThreads)
           return key.tuning.unroll <= kFewLoads
-                     ? kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 3 - kFewer>()
+                     ? kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 4 - kFewer>()
                      : kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kManyLoads, 2 - kFewer>();
       } else if (key.tuning.threads <= kFewThreads) {
         return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4>();

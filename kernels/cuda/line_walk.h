@@ -35,6 +35,10 @@ class LineWalk {
   }
   /// Packs from `pack` on, or more than a batch has.
   __device__ int left(Index pack) const { return static_cast<int>(min_of(last_ - pack, Index{1} << 30)); }
+  /// A bit an element of the pack that belongs.
+  __device__ unsigned here(Index pack) const {
+    return bits_between(pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize);
+  }
   using Cursor = Index;
   __device__ Cursor cursor(Index pack) const { return pack; }
   __device__ Cursor stride(int lanes) const { return lanes; }

@@ -18,6 +18,8 @@ struct Place {
 __device__ inline Index min_of(Index a, Index b) { return a < b ? a : b; }
 __device__ inline Index max_of(Index a, Index b) { return a > b ? a : b; }
 
+__device__ inline unsigned bits_between(int low, int high) { return ((1u << high) - 1) & ~((1u << low) - 1); }
+
 /// Elements between the last multiple of a pack and `from`.
 template <int kSize, class T>
 __device__ int phase_of(const T* from) {
@@ -60,6 +62,11 @@ class RunWalk {
   __device__ Cursor cursor(Index pack) const {
     const int run = static_cast<int>(quotient(pack, step_.by_packs));
     return {run, static_cast<int>(pack) - run * static_cast<int>(step_.packs_of_run)};
+  }
+  /// A bit an element of the pack that belongs.
+  __device__ unsigned here(Index pack) const {
+    const auto at = place(pack);
+    return at.low < at.high ? bits_between(at.low, at.high) : 0;
   }
   /// How far `lanes` packs are; for advance().
   __device__ Cursor stride(int lanes) const { return cursor(lanes); }

@@ -5,57 +5,36 @@
 
 namespace ndfold::cuda {
 
-/// keep() and get() are told the pack's number in the tile, and as which (`u`) of its first batch the lane loaded it;
-/// keep() also whether it is `here` at all: in registers an absent one is kept too, which costs no decision.
+/// Both are told the pack's number in the tile; keep() also whether it is `here` at all, get() which of its batch it
+/// is, and how to load it again.
 struct ReadAgain {
   template <class P, int kUnroll>
   struct Place {
-    static constexpr bool kKeepsFirstBatch = false;
     __device__ explicit Place(const Arguments&) {}
-    template <bool kFirstBatch>
-    __device__ void keep(Index, int, const P&, bool) {}
-    template <bool kFirstBatch>
-    __device__ bool get(Index, int, P&) const {
-      return false;
+    __device__ void keep(Index, const P&, bool) {}
+    template <class Load>
+    __device__ P get(Index, int, const Load& load) const {
+      return load();
     }
   };
 };
 
-/// The packs of a lane's first batch.
-struct InRegisters {
-  template <class P, int kUnroll>
-  struct Place {
-    static constexpr bool kKeepsFirstBatch = true;
-    __device__ explicit Place(const Arguments&) {}
-    template <bool kFirstBatch>
-    __device__ void keep(Index, int u, const P& pack, bool) {
-      if constexpr (kFirstBatch) packs[u] = pack;
-    }
-    template <bool kFirstBatch>
-    __device__ bool get(Index, int u, P& pack) const {
-      if constexpr (kFirstBatch) pack = packs[u];
-      return kFirstBatch;
-    }
-    P packs[kUnroll];
-  };
-};
+/// In the lanes' registers: row_powers.h alone does that. What does not fit there is read again.
+struct InRegisters : ReadAgain {};
 
 /// The first packs of the tile that fit.
 struct InShared {
   template <class P, int kUnroll>
   struct Place {
-    static constexpr bool kKeepsFirstBatch = false;
     __device__ explicit Place(const Arguments& step)
         : packs(reinterpret_cast<P*>(shared_memory() + kExchangeBytes)),
           capacity(static_cast<unsigned>(step.tile_bytes) / sizeof(P)) {}
-    template <bool kFirstBatch>
-    __device__ void keep(Index number, int, const P& pack, bool here) {
+    __device__ void keep(Index number, const P& pack, bool here) {
       if (here && number < capacity) packs[static_cast<unsigned>(number)] = pack;
     }
-    template <bool kFirstBatch>
-    __device__ bool get(Index number, int, P& pack) const {
-      if (number < capacity) pack = packs[static_cast<unsigned>(number)];
-      return number < capacity;
+    template <class Load>
+    __device__ P get(Index number, int, const Load& load) const {
+      return number < capacity ? packs[static_cast<unsigned>(number)] : load();
     }
     P* packs;
     Index capacity;

@@ -15,7 +15,9 @@ constexpr Index kMostBlocksInY = 65535;
 constexpr Index kExchangeBytes = 3 * 1024;
 constexpr Index kReservedBytes = 1024;
 constexpr Index kMostBlocksOfMultiprocessor = 32;
-constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
+constexpr Index kVectorBytes = 16;
+constexpr Index kRowEndsBytes = 2 * kVectorBytes;  // vectors that a row which begins within one needs more
+constexpr Index kRegisterBytesOfControl = 128;     // of a thread: addresses, counters, states
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
 
@@ -48,7 +50,7 @@ bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
     case Residency::none: return false;
     case Residency::registers: return fits_registers(step);
     case Residency::shared:
-    case Residency::cluster: return tile_bytes(step) <= shared_bytes_for(1, device);
+    case Residency::cluster: return waiting_bytes(step) <= shared_bytes_for(1, device) + kRowEndsBytes;
     case Residency::output: return fits_output(step);
     case Residency::scratch: return step.kernel.body == Body::columns;
   }
@@ -83,9 +85,19 @@ Index tile_bytes(const Step& step) {
   return bytes.fits() ? bytes.value() : std::numeric_limits<Index>::max();
 }
 
+Index waiting_bytes(const Step& step) {
+  if (step.kernel.body != Body::columns || step.kept.empty()) {
+    const Index tile = std::min(tile_bytes(step), std::numeric_limits<Index>::max() / 2);  // no more than that anyhow
+    return round_up(tile, kVectorBytes) + kRowEndsBytes;
+  }
+  const Index row = std::min(panel_elements(step), step.kept.back().size) * element_bytes(step);
+  const Checked bytes = Checked(step.part) * round_up(row, kVectorBytes);
+  return bytes.fits() ? bytes.value() : std::numeric_limits<Index>::max();
+}
+
 Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
-  const Index share = device.shared_bytes_per_multiprocessor / blocks - kExchangeBytes - kReservedBytes;
-  return std::max<Index>(0, std::min(share, device.shared_bytes_per_block - kExchangeBytes));
+  const Index share = device.shared_bytes_per_multiprocessor / blocks - kReservedBytes;
+  return std::max<Index>(0, std::min(share, device.shared_bytes_per_block) - kExchangeBytes - kRowEndsBytes);
 }
 
 Index rows_of_block(const Step& step) {
@@ -106,11 +118,10 @@ Index resident_blocks(const Step& step, const DeviceFacts& device) {
 }
 
 void settle(Step& step, Residency wanted, const DeviceFacts& device) {
-  constexpr Index kVectorBytes = 16;
   const bool maps = step.kernel.sink == SinkKind::softmax || step.kernel.sink == SinkKind::log_softmax;
   step.kernel.residency = maps && can_wait(step, wanted, device) ? wanted : Residency::none;
   const bool shares = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
-  step.launch.shared_bytes = shares ? round_up(tile_bytes(step), kVectorBytes) : 0;
+  step.launch.shared_bytes = shares ? waiting_bytes(step) : 0;
 }
 
 void fit_to_device(Schedule& schedule, const DeviceFacts& device) {

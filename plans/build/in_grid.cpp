@@ -25,7 +25,7 @@ struct Shape {
 Shape shape_of(const Step& step, const DeviceFacts& device) {
   const Body body = step.kernel.body;
   const Index reduced = elements(step.reduced), tiles = step.launch.grid[1];
-  const Index line = std::max<Index>(1, tile_bytes(step) / reduced);  // bytes of one reduced index
+  const Index line = std::max<Index>(1, waiting_bytes(step) / reduced);  // bytes of one reduced index
   const Index most = blocks_of_multiprocessor(body);
   const Index resident = std::min(most, resident_blocks(step, device)) * device.multiprocessors;
   const Index unit = body == Body::rows ? std::max<Index>(1, kRunBytes / line) : 1;

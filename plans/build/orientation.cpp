@@ -17,8 +17,8 @@ bool is_narrow(const Problem& problem, const DeviceFacts& device) {
          problem.axes.reduced.back().size >= kLongRun;
 }
 
-// A CPU's reductions of floating elements fold short runs of many outputs together: from two elements on that is quicker
-// than lanes at a stride.
+// A CPU's reductions of floating elements fold short runs of many outputs together: from two elements on that is
+// quicker than lanes at a stride.
 bool bundles_runs(const Problem& problem, const DeviceFacts& device) {
   const DType own = problem.input == DType::f64 ? DType::f64 : DType::f32;
   return device.kind == DeviceKind::cpu && problem.kind == RequestKind::reduce && is_floating(problem.input) &&

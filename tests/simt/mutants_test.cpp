@@ -32,7 +32,7 @@ const std::vector<Case>& cases() {
        Values::positive},
       {"maximum", reduce(ReduceOp::max, 1), "rows_in_block", {2, 203}, {2}, kDevice, Values::mixed},
       {"cluster", reduce(ReduceOp::sum, 1), "rows_in_cluster", {3, 3001}, {3}, kDevice, Values::positive},
-      {"softmax", SoftmaxSpec{.axes = {1}}, "rows_in_block", {2, 20000}, {2, 20000}, kDevice, Values::mixed},
+      {"softmax", SoftmaxSpec{.axes = {1}}, "rows_in_block", {2, 9000}, {2, 9000}, tight(2), Values::mixed},
       {"grid", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}, tight(2), Values::mixed},
       {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
