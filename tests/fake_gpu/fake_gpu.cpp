@@ -14,6 +14,7 @@ using namespace cuda;
 constexpr std::size_t kMostKernels = 4096, kMostLaunches = 512;
 constexpr std::uintptr_t kFirstKernel = 0x10000;  // never called: an address is a name
 constexpr int kReservedSharedBytes = 1024;        // the driver's, of each block
+constexpr int kUsualSharedBytes = 48 * 1024;      // what a kernel may have unasked
 constexpr Index kPlaceAlignment = 64;             // of whatever lies in a workspace
 
 FakeMachine* machine = nullptr;
@@ -134,8 +135,9 @@ struct FakeFunctions {
     if (shared_bytes < 0 || shared_bytes > machine->device(current).numbers.shared_bytes_per_block)
       return kInvalidValue;
     FakeMachine::Ready* ready = machine->ready(kernel);
-    if (ready == nullptr) ready = &machine->ready_.emplace_back(FakeMachine::Ready{current, kernel, 0, false});
-    ready->shared_bytes = shared_bytes;  // what it was before is lost: so it is with CUDA
+    if (ready == nullptr)
+      ready = &machine->ready_.emplace_back(FakeMachine::Ready{current, kernel, kUsualSharedBytes, false});
+    if (shared_bytes > 0) ready->shared_bytes = shared_bytes;  // what it was before is lost: so it is with CUDA
     ready->wide = ready->wide || wide_cluster;
     return 0;
   }

@@ -48,14 +48,14 @@ Status check_residence(const Program::Launch& launch, const DeviceFacts& device,
 }
 
 Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepared) {
-  constexpr int kPortableClusterBlocks = 8;
+  constexpr int kPortableClusterBlocks = 8, kUsualSharedBytes = 48 * 1024;  // what kernels may have unasked
   const Found found = backend().find_kernel(step.kernel, layout_of(step));
   if (found.kernel == nullptr) return Status(Code::internal, "the CUDA catalog has no row for " + words(step.kernel));
   const Program::Launch launch{.kernel = found.kernel, .bound = bind(step, found)};
   const bool wide = launch.bound.launch.cluster > kPortableClusterBlocks;
-  // Always the most that a block may have, whatever the plan's facts say: a later plan must not take it from an earlier
-  // one.
-  const auto shared = static_cast<int>(device.shared_bytes_per_block);
+  // All or nothing, whatever the plan's facts say: a later plan must not take it from an earlier one.
+  const bool much = launch.bound.launch.shared_bytes > kUsualSharedBytes;
+  const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
   if (const ErrorCode error = backend().api->prepare(found.kernel, shared, wide); error != 0)
     return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
   if (Status status = check_residence(launch, device, prepared); !status.ok()) return status;

@@ -30,7 +30,7 @@ struct GpuApi {
   ErrorCode (*describe)(GpuNumbers* numbers, int ordinal);
   ErrorCode (*current_device)(int* ordinal);
   ErrorCode (*make_current)(int ordinal);
-  /// Loads the kernel, and lets it take so many dynamic shared bytes and clusters of any size.
+  /// Loads the kernel; lets it take so many dynamic shared bytes, when they are more than 0, and clusters of any size.
   ErrorCode (*prepare)(Kernel kernel, int shared_bytes, bool wide_cluster);
   /// Blocks of the launch that one multiprocessor holds at once.
   ErrorCode (*resident_blocks)(int* blocks, Kernel kernel, const LaunchShape& shape);

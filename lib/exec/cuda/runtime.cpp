@@ -50,18 +50,17 @@ ErrorCode describe(GpuNumbers* numbers, int ordinal) {
 ErrorCode current_device(int* ordinal) { return reported(cudaGetDevice(ordinal)); }
 ErrorCode make_current(int ordinal) { return reported(cudaSetDevice(ordinal)); }
 
-// Asking for attributes loads the kernel: a launch that is captured may not.
+// Asking for attributes loads the kernel: a launch that is captured may not. Setting one forgets the error that the
+// caller's last call left (CUDA 13.0), so none is set without need.
 ErrorCode prepare(Kernel kernel, int shared_bytes, bool wide_cluster) {
   cudaFuncAttributes attributes;
-  if (const cudaError_t error = cudaFuncGetAttributes(&attributes, address(kernel)); error != cudaSuccess)
-    return reported(error);
-  const int dynamic = shared_bytes - static_cast<int>(attributes.sharedSizeBytes);
-  if (const cudaError_t error =
-          cudaFuncSetAttribute(address(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic);
-      error != cudaSuccess)
-    return reported(error);
-  if (!wide_cluster) return cudaSuccess;
-  return reported(cudaFuncSetAttribute(address(kernel), cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaError_t error = cudaFuncGetAttributes(&attributes, address(kernel));
+  if (error == cudaSuccess && shared_bytes > 0)
+    error = cudaFuncSetAttribute(address(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 shared_bytes - static_cast<int>(attributes.sharedSizeBytes));
+  if (error == cudaSuccess && wide_cluster)
+    error = cudaFuncSetAttribute(address(kernel), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  return reported(error);
 }
 
 ErrorCode resident_blocks(int* blocks, Kernel kernel, const LaunchShape& shape) {
