@@ -16,8 +16,7 @@ constexpr Index kExchangeBytes = 3 * 1024;
 constexpr Index kReservedBytes = 1024;
 constexpr Index kMostBlocksOfMultiprocessor = 32;
 constexpr Index kVectorBytes = 16;
-constexpr Index kRowEndsBytes = 2 * kVectorBytes;  // vectors that a row which begins within one needs more
-constexpr Index kRegisterBytesOfControl = 128;     // of a thread: addresses, counters, states
+constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
 
@@ -50,7 +49,7 @@ bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
     case Residency::none: return false;
     case Residency::registers: return fits_registers(step);
     case Residency::shared:
-    case Residency::cluster: return waiting_bytes(step) <= shared_bytes_for(1, device) + kRowEndsBytes;
+    case Residency::cluster: return waiting_bytes(step) <= shared_bytes_for(1, device);
     case Residency::output: return fits_output(step);
     case Residency::scratch: return step.kernel.body == Body::columns;
   }
@@ -97,7 +96,7 @@ Index waiting_bytes(const Step& step) {
 
 Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
   const Index share = device.shared_bytes_per_multiprocessor / blocks - kReservedBytes;
-  return std::max<Index>(0, std::min(share, device.shared_bytes_per_block) - kExchangeBytes - kRowEndsBytes);
+  return std::max<Index>(0, std::min(share, device.shared_bytes_per_block) - kExchangeBytes);
 }
 
 Index rows_of_block(const Step& step) {

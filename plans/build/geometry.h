@@ -12,6 +12,9 @@ Index resident_blocks(const Step& step, const DeviceFacts& device);
 /// Shared bytes that each of `blocks` blocks on a multiprocessor may use for elements.
 Index shared_bytes_for(Index blocks, const DeviceFacts& device);
 
+/// Two vectors: what a row that begins and ends within one needs more.
+inline constexpr Index kRowEndsBytes = 32;
+
 /// Shared bytes in which a block's tile waits: in whole vectors, wherever its rows begin.
 Index waiting_bytes(const Step& step);
 

@@ -29,7 +29,8 @@ Shape shape_of(const Step& step, const DeviceFacts& device) {
   const Index most = blocks_of_multiprocessor(body);
   const Index resident = std::min(most, resident_blocks(step, device)) * device.multiprocessors;
   const Index unit = body == Body::rows ? std::max<Index>(1, kRunBytes / line) : 1;
-  const Index capacity = std::max<Index>(1, shared_bytes_for(most, device) / line / unit * unit);
+  const Index room = shared_bytes_for(most, device) - (body == Body::rows ? kRowEndsBytes : 0);
+  const Index capacity = std::max<Index>(1, room / line / unit * unit);
   const Index needed = ceil_divide(reduced, capacity);
   const Index useful = ceil_divide(reduced, std::max<Index>(unit, kSmallestPartBytes / line));
 
