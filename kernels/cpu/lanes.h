@@ -58,7 +58,7 @@ void store(ScalarOf<V>* to, V lanes) {
 inline constexpr Index kAheadBytes = 8192, kAheadOfSecondLook = 16384;
 
 template <Index kBytes = kAheadBytes, class T>
-void prefetch(const T* x) {
+[[gnu::always_inline]] inline void prefetch(const T* x) {  // or GCC takes it for pure, and drops it
   __builtin_prefetch(reinterpret_cast<const std::byte*>(x) + kBytes);
 }
 
