@@ -51,6 +51,8 @@ void as_they_lie(DType type, bool dense, Work&& work) {
   } else if constexpr (std::is_same_v<Fold, Sum<std::uint64_t>>) {
     if (dense && type == DType::boolean) return work(Word<std::uint8_t, false>());
     if (type != DType::boolean) return as_integers(type, work);
+  } else if constexpr (std::is_same_v<Fold, SumOfSquares<std::uint64_t>>) {
+    if (type != DType::boolean) return as_integers(type, work);
   } else if constexpr (std::is_same_v<Fold, Mean<double>>) {
     if (!is_floating(type) && type != DType::boolean && size_bytes(type) < 8) return as_integers(type, work);
   } else if constexpr (std::is_same_v<A, float>) {

@@ -149,7 +149,8 @@ void arg_panel_of(const Arguments& step, const FoldParameters& parameters, const
 /// Sums and counts of integers: in lanes just wide enough for some rows, then in 64 bits. Order does not matter.
 template <template <class> class F, class A, Loading kLoading, class T>
 void fold_integer_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
-  using Sums = IntegerColumns<T>;
+  using Terms = std::conditional_t<std::is_same_v<F<A>, SumOfSquares<std::uint64_t>>, Square<T>, Plain<T>>;
+  using Sums = IntegerColumns<T, Terms>;
   using State = typename F<A>::State;
   using Rows = ColumnRows<T, kLoading>;
   const Index fit = (kScratchBytes - 256) / static_cast<Index>(sizeof(typename Sums::Narrow) + 8 + sizeof(State));

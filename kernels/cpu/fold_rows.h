@@ -2,6 +2,7 @@
 // order in which they lie in memory.
 #pragma once
 #include "kernels/cpu/fold_bundles.h"
+#include "kernels/cpu/integer_bundles.h"
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/sink.h"
 #include "kernels/cpu/tree.h"
@@ -68,6 +69,8 @@ void fold_rows(const Arguments& step, Index first, Index last) {
   as_they_lie<F<A>, A, kLoading>(step.input, inner(step.reduced).in == 1, [&]<class T>(T) {
     if constexpr (kLoadsAsLanes<A, T>)
       if (are_bundled<F, A, kLoading, T>(step)) return fold_bundles<F, A, T>(step, parameters, first, last);
+    if constexpr (kBundlesIntegers<F<A>, T>)
+      if (are_short_integers<kLoading, T>(step)) return fold_integer_bundles<F, A, T>(step, parameters, first, last);
     fold_each_row<F, A, kLoading, T>(step, parameters, first, last);
   });
 }

@@ -5,16 +5,16 @@
 
 namespace ndfold::simd {
 
-/// What a column of T adds up: the elements, or how many of them are 0.
-template <class T>
+/// What a column of T adds up: the elements, their squares, or how many of them are 0.
+template <class Term, class T>
 struct IntegerTerm {
-  using Narrow = Wider<T>;
-  static constexpr Index kMostRows = kTermsThatFit<T>;
+  using Narrow = typename Term::Lane;
+  static constexpr Index kMostRows = Term::kMost;
   static constexpr bool kCountsZeros = false;
-  static Narrow of(T x) { return static_cast<Narrow>(x); }
+  static Narrow of(T x) { return Term::of(static_cast<Narrow>(x)); }
 };
-template <class T, bool kFloating>
-struct IntegerTerm<Word<T, kFloating>> {
+template <class Term, class T, bool kFloating>
+struct IntegerTerm<Term, Word<T, kFloating>> {
   using Narrow = T;
   static constexpr Index kMostRows = 255;
   static constexpr bool kCountsZeros = true;
@@ -23,10 +23,10 @@ struct IntegerTerm<Word<T, kFloating>> {
   }
 };
 
-template <class T>
+template <class T, class Terms = Plain<T>>
 class IntegerColumns {
  public:
-  using Term = IntegerTerm<T>;
+  using Term = IntegerTerm<Terms, T>;
   using Narrow = typename Term::Narrow;
 
   IntegerColumns(std::uint64_t* totals, Narrow* narrow, Index columns)

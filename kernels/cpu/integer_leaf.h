@@ -1,8 +1,9 @@
 // Sums and counts of integers, exact modulo 2^64: in lanes twice as wide as an element, widened before they are full.
 #pragma once
 #include "kernels/cpu/lanes.h"
+#include "kernels/folds/extremum.h"
 #include "kernels/folds/logical.h"
-#include "kernels/folds/sum.h"
+#include "kernels/folds/norms.h"
 
 #include <algorithm>
 
@@ -54,38 +55,242 @@ inline constexpr Index kTermsThatFit = sizeof(T) == 1   ? 256
                                        : sizeof(T) == 2 ? 65536
                                                         : std::numeric_limits<Index>::max();
 
-template <class V>
-std::uint64_t sum_of_lanes(V lanes) {
-  using T = std::decay_t<decltype(lanes[0])>;
-  T all[sizeof(V) / sizeof(T)];
-  std::memcpy(all, &lanes, sizeof lanes);
-  std::uint64_t sum = 0;
-  for (const T one : all) sum += static_cast<std::uint64_t>(one);
-  return sum;
+/// Lanes [kFirst, kFirst + kCount) of a vector.
+template <int kFirst, int kCount, class V>
+[[gnu::always_inline]] inline auto lanes_of(V lanes) {
+  return [lanes]<int... I>(std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(lanes, lanes, (kFirst + I)...);
+  }
+  (std::make_integer_sequence<int, kCount>());
 }
 
-/// Σ x modulo 2^64.
+template <class V>
+[[gnu::always_inline]] inline std::uint64_t sum_of_lanes(V lanes) {
+  using T = std::decay_t<decltype(lanes[0])>;
+  constexpr int kCount = sizeof(V) / sizeof(T);
+  if constexpr (kCount == 1) {
+    return static_cast<std::uint64_t>(lanes[0]);
+  } else {
+    const auto low = lanes_of<0, kCount / 2>(lanes), high = lanes_of<kCount / 2, kCount / 2>(lanes);
+    if constexpr (sizeof(T) == 8) {
+      return sum_of_lanes(low + high);
+    } else {
+      using Wide = Integers<Wider<T>, sizeof(V)>;
+      return sum_of_lanes(__builtin_convertvector(low, Wide) + __builtin_convertvector(high, Wide));
+    }
+  }
+}
+
+/// The terms of a sum: how wide a lane they need, how many of those one takes, and how many elements a vector of lanes
+/// takes at a time.
 template <class T>
-[[gnu::noinline]] std::uint64_t sum_of_run(const T* x, Index n) {
+struct Plain {
+  using Lane = Wider<T>;
+  static constexpr Index kMost = kTermsThatFit<T>;
+  static constexpr int kOfLane = 1;
+  static Lane of(Lane x) { return x; }
+  template <class Wide, class Narrow>
+  [[gnu::always_inline]] static Wide sum(Narrow x) {
+    return __builtin_convertvector(x, Wide);
+  }
+};
+template <class T>
+struct Square {
+  using Lane = std::conditional_t<sizeof(T) == 1, std::uint32_t, std::uint64_t>;
+  static constexpr Index kMost = sizeof(T) == 1 ? 65536 : std::numeric_limits<Index>::max();
+  static constexpr int kOfLane = sizeof(T) == 1 ? 2 : 1;
+  static Lane of(Lane x) { return x * x; }
+
+  template <class Wide, class Narrow>
+  [[gnu::always_inline]] static Wide sum(Narrow x) {
+    if constexpr (sizeof(T) == 1) {
+      return pairs<Wide>(__builtin_convertvector(x, Integers<std::int16_t, 2 * sizeof(Narrow)>));
+    } else {
+      const Wide wide = __builtin_convertvector(x, Wide);
+      if constexpr (sizeof(T) == 4 && sizeof(Wide) == kRegisterBytes) return square_of_halves(wide);
+      return wide * wide;
+    }
+  }
+
+ private:
+  // Squares of neighbours added up.
+  template <class Wide, class V>
+  [[gnu::always_inline]] static Wide pairs(V x) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(V) == 64)
+      return reinterpret_cast<Wide>(_mm512_madd_epi16(reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(x)));
+#endif
+#if defined(__AVX2__)
+    if constexpr (sizeof(V) == 32)
+      return reinterpret_cast<Wide>(_mm256_madd_epi16(reinterpret_cast<__m256i>(x), reinterpret_cast<__m256i>(x)));
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == 16)
+      return reinterpret_cast<Wide>(_mm_madd_epi16(reinterpret_cast<__m128i>(x), reinterpret_cast<__m128i>(x)));
+#endif
+    constexpr int kHalf = sizeof(V) / 4;
+    const auto bits = reinterpret_cast<Integers<std::uint16_t, sizeof(V)>>(x);
+    const auto squares = bits * bits;  // modulo 2^16, which holds them
+    return __builtin_convertvector(lanes_of<0, kHalf>(squares), Wide) +
+           __builtin_convertvector(lanes_of<kHalf, kHalf>(squares), Wide);
+  }
+
+  // What was widened from 32 bits needs no product of 64.
+  template <class V>
+  [[gnu::always_inline]] static V square_of_halves(V x) {
+#if defined(__AVX512F__)
+    const auto bits = reinterpret_cast<__m512i>(x);
+    return reinterpret_cast<V>(std::is_signed_v<T> ? _mm512_mul_epi32(bits, bits) : _mm512_mul_epu32(bits, bits));
+#elif defined(__AVX2__)
+    const auto bits = reinterpret_cast<__m256i>(x);
+    return reinterpret_cast<V>(std::is_signed_v<T> ? _mm256_mul_epi32(bits, bits) : _mm256_mul_epu32(bits, bits));
+#else
+    return x * x;
+#endif
+  }
+};
+
+#if defined(__SSE2__)
+
+/// Bytes add up eight at a time.
+template <class T>
+requires(sizeof(T) == 1) struct Plain<T> {
+  using Lane = Wider<T>;
+  static constexpr Index kMost = 256;  // of Lane, for columns; a run's sums have 64 bits
+  static Lane of(Lane x) { return x; }
+};
+
+template <class Narrow>
+[[gnu::always_inline]] inline auto sums_of_eight(Narrow x) {
+  using Wide = Integers<std::uint64_t, sizeof(Narrow)>;
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(Narrow) == 64)
+    return reinterpret_cast<Wide>(_mm512_sad_epu8(reinterpret_cast<__m512i>(x), _mm512_setzero_si512()));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(Narrow) == 32)
+    return reinterpret_cast<Wide>(_mm256_sad_epu8(reinterpret_cast<__m256i>(x), _mm256_setzero_si256()));
+#endif
+  if constexpr (sizeof(Narrow) == 16)
+    return reinterpret_cast<Wide>(_mm_sad_epu8(reinterpret_cast<__m128i>(x), _mm_setzero_si128()));
+}
+
+#endif
+
+/// The lanes from `skipped` on; the others are 0.
+template <class Narrow>
+[[gnu::always_inline]] inline Narrow without_first(Narrow x, Index skipped) {
+  using T = std::make_unsigned_t<std::decay_t<decltype(x[0])>>;
+  using Numbers = Integers<T, sizeof(Narrow)>;
+  static constexpr auto kNumbers = [] {
+    std::array<T, sizeof(Narrow) / sizeof(T)> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<T>(i);
+    return all;
+  }();
+  const auto kept = load_integers<Numbers>(kNumbers.data()) >= static_cast<T>(skipped);
+  return x & reinterpret_cast<Narrow>(kept);
+}
+
+/// Calls add(vector) for all of a run: whole vectors of kBytes, and what is left with zeros before it. Shorter runs go
+/// to `otherwise`.
+template <int kBytes, class T, class Add, class Otherwise>
+[[gnu::always_inline]] inline void each_vector(const T* x, Index n, const Add& add, const Otherwise& otherwise) {
+  constexpr Index kWidth = kBytes / static_cast<Index>(sizeof(T));
+  using Narrow = Integers<T, kBytes>;
+  if (n < kWidth) return otherwise();
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    prefetch(x + i);
+    add(load_integers<Narrow>(x + i));
+  }
+  if (i < n) add(without_first(load_integers<Narrow>(x + n - kWidth), i - (n - kWidth)));
+}
+
+/// Σ term(x) modulo 2^64 of fewer elements than overflow a lane.
+template <class Term, int kBytes, class T>
+[[gnu::always_inline]] inline std::uint64_t sum_of_few(const T* x, Index n) {
+  using Lane = typename Term::Lane;
+  constexpr int kWidth = kBytes / static_cast<int>(sizeof(Lane)) * Term::kOfLane;
+  std::uint64_t total = 0;
+  if constexpr (kBytes == sizeof(Lane)) {
+    for (Index i = 0; i < n; ++i) total += static_cast<std::uint64_t>(Term::of(static_cast<Lane>(x[i])));
+    return total;
+  } else {
+    using Wide = Integers<Lane, kBytes>;
+    Wide sums = {};
+    each_vector<kWidth* static_cast<int>(sizeof(T))>(
+        x, n, [&](auto narrow) { sums += Term::template sum<Wide>(narrow); },
+        [&] { total = sum_of_few<Term, kBytes / 2>(x, n); });
+    return total + sum_of_lanes(sums);
+  }
+}
+
+/// Σ term(x) modulo 2^64.
+template <class Term, class T>
+[[gnu::always_inline]] inline std::uint64_t sum_of_terms(const T* x, Index n) {
   constexpr int kAccumulators = 4;
-  using Wide = Integers<Wider<T>>;
-  using Narrow = Integers<T, kRegisterBytes * sizeof(T) / sizeof(Wider<T>)>;
-  constexpr Index kWidth = sizeof(Narrow) / sizeof(T), kStep = kWidth * kAccumulators;
+  using Lane = typename Term::Lane;
+  using Wide = Integers<Lane>;
+  constexpr Index kWidth = kRegisterBytes / static_cast<Index>(sizeof(Lane)) * Term::kOfLane;
+  constexpr Index kStep = kWidth * kAccumulators;
+  using Narrow = Integers<T, kWidth* static_cast<int>(sizeof(T))>;
   std::uint64_t total = 0;
   Index i = 0;
   while (i + kStep <= n) {
-    const Index steps = std::min((n - i) / kStep, kTermsThatFit<T>);
+    const Index steps = std::min((n - i) / kStep, Term::kMost / (kAccumulators * Term::kOfLane));
     Wide sums[kAccumulators] = {};
     for (Index s = 0; s < steps; ++s, i += kStep) {
-      prefetch(x + i);
-      if constexpr (sizeof(T) > 1) prefetch(x + i + kStep / 2);
+      for (Index line = 0; line < kStep * static_cast<Index>(sizeof(T)); line += 64)
+        prefetch(x + i + line / static_cast<Index>(sizeof(T)));
       for (int k = 0; k < kAccumulators; ++k)
-        sums[k] += __builtin_convertvector(load_integers<Narrow>(x + i + k * kWidth), Wide);
+        sums[k] += Term::template sum<Wide>(load_integers<Narrow>(x + i + k * kWidth));
     }
-    for (const Wide& sum : sums) total += sum_of_lanes(sum);
+    total += sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
   }
-  for (; i < n; ++i) total += static_cast<std::uint64_t>(x[i]);
-  return total;
+  return i < n ? total + sum_of_few<Term, kRegisterBytes>(x + i, n - i) : total;
+}
+
+#if defined(__SSE2__)
+
+/// Σ x + bias · n, which is no byte's sign.
+template <int kBytes, class T>
+[[gnu::always_inline]] inline std::uint64_t sum_of_bytes(const T* x, Index n) {
+  if constexpr (kBytes < 16) {
+    std::uint64_t sum = 0;
+    for (Index i = 0; i < n; ++i) sum += static_cast<std::uint64_t>(x[i]);
+    return sum;
+  } else {
+    using Narrow = Integers<std::uint8_t, kBytes>;
+    constexpr std::uint8_t kBias = std::is_signed_v<T> ? 128 : 0;
+    Integers<std::uint64_t, kBytes> sums = {};
+    std::uint64_t less = 0;
+    bool done = true;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(x);
+    each_vector<kBytes>(
+        bytes, n,
+        [&](Narrow some) {
+          sums += sums_of_eight(some ^ (Narrow{} + kBias));
+          less += kBias * kBytes;
+        },
+        [&] { done = false; });
+    return done ? sum_of_lanes(sums) - less : sum_of_bytes<kBytes / 2>(x, n);
+  }
+}
+
+#endif
+
+template <class T>
+[[gnu::noinline]] std::uint64_t sum_of_run(const T* x, Index n) {
+#if defined(__SSE2__)
+  if constexpr (sizeof(T) == 1)
+    return sum_of_bytes<kRegisterBytes>(x, n);
+  else
+#endif
+    return sum_of_terms<Plain<T>>(x, n);
+}
+template <class T>
+[[gnu::noinline]] std::uint64_t squares_of_run(const T* x, Index n) {
+  return sum_of_terms<Square<T>>(x, n);
 }
 
 /// How many elements are not 0.
@@ -108,6 +313,10 @@ template <class T, bool kFloating>
       }
     for (const V& count : counts) zeros += sum_of_lanes(count);
   }
+  for (; i + kWidth <= n; i += kWidth) {
+    prefetch(x + i);
+    zeros += sum_of_lanes(-reinterpret_cast<V>((load_integers<V>(x + i) & matters) == V{}));
+  }
   for (; i < n; ++i) zeros += (x[i].bits & Word<T, kFloating>::kMatters) == 0;
   return static_cast<std::uint64_t>(n) - zeros;
 }
@@ -124,6 +333,10 @@ std::uint64_t fold_run_of_integers(const Sum<std::uint64_t>&, const Word<T, kFlo
   return count_of_run(x, n);  // of bools
 }
 template <class T>
+std::uint64_t fold_run_of_integers(const SumOfSquares<std::uint64_t>&, const T* x, Index n) {
+  return squares_of_run(x, n);
+}
+template <class T>
 std::uint64_t fold_run_of_integers(const CountNonzero<std::uint8_t>&, const T* x, Index n) {
   return count_of_run(x, n);
 }
@@ -137,7 +350,8 @@ double fold_run_of_integers(const Mean<double>&, const T* x, Index n) {
 /// Folds whose leaves of T these are.
 template <class NumberFold, class T>
 inline constexpr bool kFoldsIntegers =
-    std::is_same_v<NumberFold, Sum<std::uint64_t>> || std::is_base_of_v<CountNonzero<std::uint8_t>, NumberFold>;
+    std::is_same_v<NumberFold, Sum<std::uint64_t>> || std::is_same_v<NumberFold, SumOfSquares<std::uint64_t>> ||
+    std::is_base_of_v<CountNonzero<std::uint8_t>, NumberFold>;
 template <class T>
 inline constexpr bool kFoldsIntegers<Mean<double>, T> = std::is_integral_v<T>;
 
