@@ -97,12 +97,6 @@ template <class T, class V>
   return any_maximum(most, select(first_lanes<A>(rest), load_elements(x + i, rest), most));
 }
 
-/// Asks for what comes 8 KiB later, some 300 ns: the hardware alone asks too late.
-template <class T>
-[[gnu::always_inline]] inline void prefetch_ahead(const T* x, Index bytes) {
-  __builtin_prefetch(reinterpret_cast<const char*>(x) + kAheadBytes + bytes);
-}
-
 /// Adds the powers of n elements, to be kept in `powers` or not.
 template <bool kKeeps, class T, class A = NumberOf<T>>
 [[gnu::noinline, gnu::flatten]] void add_powers(const T* x, A* powers, Index n, const Exponent<A> exponent,
@@ -151,12 +145,18 @@ template <bool kStreams, class X, class T, class R>
   if (rest > 0) store_elements(to + i, result(load_elements(x + i, rest)), rest);
 }
 
-/// The three looks, `turns` times kTurn elements: the largest of `next` and `most`, the powers of `current` added to
-/// `total`, and to[i] = result(from[i]). `from` may be powers as far as they are not made yet.
+/// How much earlier than they are looked at elements are asked for, some 300 ns: the hardware alone asks too late.
+template <class T>
+inline constexpr Index kAheadElements = kAheadBytes / static_cast<Index>(sizeof(T));
+
+/// The three looks, `turns` times kTurn elements: the largest of `next` and `most` while `ahead` is asked for, the
+/// powers of `current` added to `total`, and to[i] = result(from[i]). `from` may be powers as far as they are not made
+/// yet.
 template <bool kKeeps, bool kStreams, class T, class X, class R, class A = NumberOf<T>>
-[[gnu::noinline, gnu::flatten]] LanesOf<A> three_looks(Index turns, const T* next, LanesOf<A> most, const T* current,
-                                                       A* powers, const Exponent<A>& by, PowerSums<LanesOf<A>>& total,
-                                                       const X* from, T* to, const R& with) {
+[[gnu::noinline, gnu::flatten]] LanesOf<A> three_looks(Index turns, const T* next, const T* ahead, LanesOf<A> most,
+                                                       const T* current, A* powers, const Exponent<A>& by,
+                                                       PowerSums<LanesOf<A>>& total, const X* from, T* to,
+                                                       const R& with) {
   using V = LanesOf<A>;
   constexpr int kWidth = kLanes<V>;
   const Exponent<A> exponent = by;
@@ -169,7 +169,8 @@ template <bool kKeeps, bool kStreams, class T, class X, class R, class A = Numbe
       for (int k = 0; k < kAbreast; ++k) results[k] = result(load_elements(from + k * kWidth));
       for (int k = 0; k < kAbreast; ++k) put<kStreams>(to + k * kWidth, results[k]);
     }
-    for (int line = 0; line < kTurn<A> * static_cast<int>(sizeof(T)); line += 64) prefetch_ahead(next, line);
+    for (int line = 0; line < kTurn<A> * static_cast<int>(sizeof(T)); line += 64)
+      __builtin_prefetch(reinterpret_cast<const char*>(ahead) + line);
     for (int k = 0; k < kAbreast; k += 2) {
       most = any_maximum(most, load_elements(next + k * kWidth));
       other = any_maximum(other, load_elements(next + (k + 1) * kWidth));
@@ -179,7 +180,7 @@ template <bool kKeeps, bool kStreams, class T, class X, class R, class A = Numbe
       if constexpr (kKeeps) store(powers + k * kWidth, power);
       sum.sums[k] = sum.sums[k] + power;
     }
-    next += kTurn<A>, current += kTurn<A>;
+    next += kTurn<A>, ahead += kTurn<A>, current += kTurn<A>;
     if constexpr (kKeeps) powers += kTurn<A>;
     if constexpr (!std::is_same_v<R, NoResult>) from += kTurn<A>, to += kTurn<A>;
   }
@@ -191,8 +192,9 @@ template <bool kKeeps, bool kStreams, class T, class X, class R, class A = Numbe
 template <class T, class A = NumberOf<T>>
 LanesOf<A> two_looks(Index turns, const T* next, LanesOf<A> most, const T* current, const Exponent<A>& by,
                      PowerSums<LanesOf<A>>& total) {
-  return three_looks<false, false, T, T>(turns, next, most, current, static_cast<A*>(nullptr), by, total,
-                                         static_cast<const T*>(nullptr), static_cast<T*>(nullptr), NoResult());
+  return three_looks<false, false, T, T>(turns, next, next + kAheadElements<T>, most, current, static_cast<A*>(nullptr),
+                                         by, total, static_cast<const T*>(nullptr), static_cast<T*>(nullptr),
+                                         NoResult());
 }
 
 }  // namespace ndfold::simd

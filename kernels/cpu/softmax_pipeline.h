@@ -40,6 +40,8 @@ class SoftmaxPipeline {
   SoftmaxPipeline(const Arguments& step, A* powers)
       : reduced_(step.reduced),
         elements_(elements(step.reduced)),
+        row_stride_(step.kept.rank > 0 ? inner(step.kept).in : elements_),
+        run_stride_(inner(outer(step.reduced)).in),
         scale_(static_cast<A>(step.scale)),
         alpha_(step.alpha),
         powers_(powers) {}
@@ -95,8 +97,8 @@ class SoftmaxPipeline {
       const Index begin = align(piece, result), end = std::min(piece.n + ahead_, piece.left);
       const Index turns = std::max<Index>(0, end - begin) / kTurn<A>;
       done = turns * kTurn<A>;
-      most_ = three_looks<kKeeps, kStreams>(turns, next, most_, x, powers, exponent, sum, source(piece) + begin,
-                                            previous_.out + piece.to + begin, result);
+      most_ = three_looks<kKeeps, kStreams>(turns, next, next + ahead_of(piece), most_, x, powers, exponent, sum,
+                                            source(piece) + begin, previous_.out + piece.to + begin, result);
       write(piece, begin + done, end, result);
     }
     if (done < piece.n) {
@@ -104,6 +106,15 @@ class SoftmaxPipeline {
       add_powers<kKeeps>(x + done, powers + done, piece.n - done, exponent, sum);
     }
     tree_.push(sum.total(), piece.n);
+  }
+
+  // What is asked for early is further runs and rows, wherever those begin.
+  Index ahead_of(const Piece& piece) const {
+    constexpr Index kShortRun = 128;  // where divisions cost more than waiting
+    const Index run = inner(reduced_).size, at = piece.at + kAheadElements<T>;
+    if (run < kShortRun) return kAheadElements<T>;
+    const Index in_row = at % elements_;
+    return at / elements_ * row_stride_ + in_row / run * run_stride_ + in_row % run - piece.from;
   }
 
   // Streamed results run ahead of the powers, by what aligns them: powers are read before others take their place.
@@ -134,7 +145,7 @@ class SoftmaxPipeline {
   }
 
   AxisList reduced_;
-  Index elements_;
+  Index elements_, row_stride_, run_stride_;
   A scale_;
   double alpha_;
   A* powers_;
