@@ -84,8 +84,12 @@ void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, Step fold, B
 
 bool wants_split(const Problem& problem, const DeviceFacts& device) {
   if (!is_cpu(device) || problem.inputs < kWorthSharing || problem.folds_nothing()) return false;
-  const Step whole = whole_step(problem, device);
-  return whole.launch.grid[1] < kEnoughBlocks && part_of(problem, device, whole) < problem.axes.reduced_elements();
+  const Body body = preferred_body(problem, device);
+  const std::string_view alone =
+      body == Body::rows ? "rows_in_block" : "columns_in_block";  // whose panels may be narrow
+  if (fold_step(problem, body, tuning_for(device, question_of(alone, problem))).launch.grid[1] >= kEnoughBlocks)
+    return false;
+  return part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
 }
 
 Verdict can_split(const Problem& problem, const DeviceFacts& device) {
