@@ -1,8 +1,8 @@
 // {max, Σ exp(x - max)} of a tile's columns, a leaf at a time, around the maximum so far: one exponential an element
 // and one more a leaf and column.
 #pragma once
-#include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/column_tree.h"
+#include "kernels/cpu/tile_reads.h"
 #include "kernels/folds/online_softmax.h"
 
 namespace ndfold::simd {
@@ -57,12 +57,11 @@ struct NothingElse {
 /// also(row) is called and a row ahead is fetched: memory and arithmetic overlap.
 template <bool kKeeps, int kGroups, class A, class Also>
 [[gnu::flatten, gnu::noinline]] void sum_powers(A* slot, int rows, const std::array<LanesOf<A>, kGroups>& maxima,
-                                                TileStates<A, kGroups>& states, const RowsAhead& rows_ahead,
+                                                TileStates<A, kGroups>& states, const RowsAhead& ahead,
                                                 const Also& also_by_row) {
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
-  const RowsAhead ahead = rows_ahead;
-  const Also also = also_by_row;  // copies: what the rows' stores cannot reach stays in registers
+  const Also also = also_by_row;  // a copy: what the rows' stores cannot reach stays in registers
   V pivot[kGroups], total[kGroups];
   for (int g = 0; g < kGroups; ++g) {
     pivot[g] = OnlineSoftmax<V>().pivot(maxima[static_cast<std::size_t>(g)], 0);
@@ -73,7 +72,7 @@ template <bool kKeeps, int kGroups, class A, class Also>
     V sum[kGroups];
     for (int g = 0; g < kGroups; ++g) sum[g] = splat<V>(0);
     for (; r < end; ++r) {
-      ahead.fetch(r, kGroups);
+      ahead.fetch<kGroups>(r);
       for (int g = 0; g < kGroups; ++g) {
         A* at = slot + (r * kGroups + g) * kWidth;
         const V power = exponential(load<V>(at) - pivot[g]);
@@ -100,7 +99,7 @@ const MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, 
   const RowOffsets first = turns[0];
   for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
     const bool more = walk.next(turns[turn ^ 1]);
-    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, kLanes<V>);
+    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, tile.columns);
     auto maxima = read_rows<kGroups, A>(step, tile, turns[turn], slot);
     for (int g = 0; g < kGroups; ++g)
       maxima[static_cast<std::size_t>(g)] = states.raise(g, maxima[static_cast<std::size_t>(g)]);

@@ -1,8 +1,8 @@
 // The results of a tile's columns: from {max, sum} to what elements are shifted by and multiplied with, and into the
 // output.
 #pragma once
-#include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/normalize.h"
+#include "kernels/cpu/tile_writes.h"
 
 namespace ndfold::simd {
 
@@ -43,10 +43,12 @@ class TileOutput {
   TileOutput() = default;
   TileOutput(const Arguments& step, const Tile& tile)
       : to_(tile.out),
-        type_(step.output),
-        stride_(inner(step.kept).out),
         columns_(tile.columns),
-        direct_(type_ == kTypeOf<A> && stride_ == 1 && columns_ >= kWidth),
+        elsewhere_{.type = step.output,
+                   .column = inner(step.kept).out,
+                   .row = inner(step.reduced).out,
+                   .past_caches = step.past_caches},
+        direct_(step.output == kTypeOf<A> && elsewhere_.column == 1 && columns_ >= kWidth),
         past_caches_(direct_ && step.past_caches) {}
 
   bool is_direct() const { return direct_; }
@@ -87,22 +89,18 @@ class TileOutput {
   /// Writes result(row, group) for all rows.
   template <int kGroups, class Result>
   void write(const RowOffsets& rows, const Result& result) const {
-    if (!direct_) return convert<kGroups>(rows, result);
+    if (!direct_) {
+      alignas(64) A mapped[kTileRows * kGroups * kWidth];
+      for (int r = 0; r < rows.count; ++r)
+        for (int g = 0; g < kGroups; ++g) store(mapped + (r * kGroups + g) * kWidth, result(r, g));
+      return write_rows(elsewhere_, to_, columns_, rows, kGroups, mapped);
+    }
     with_put<kGroups>(rows, [&](const auto& put) {
       for (int r = 0; r < rows.count; ++r) put_row<kGroups>(put, r, result);
     });
   }
 
  private:
-  template <int kGroups, class Result>
-  void convert(const RowOffsets& rows, const Result& result) const {
-    alignas(64) A mapped[kGroups * kWidth];
-    for (int r = 0; r < rows.count; ++r) {
-      for (int g = 0; g < kGroups; ++g) store(mapped + column(g), result(r, g));
-      store_run(type_, to_ + rows.out[r], stride_, columns_, mapped);
-    }
-  }
-
   // Rows that share lines with other tiles go through the caches, which read a line before they write to it.
   static constexpr int kFetchedRows = 16;
   [[gnu::always_inline]] static void fetch_for_writing(const A* row, int groups) {
@@ -111,8 +109,8 @@ class TileOutput {
   }
 
   std::byte* to_ = nullptr;
-  DType type_ = kTypeOf<A>;
-  Index stride_ = 1, columns_ = 0;
+  Index columns_ = 0;
+  TileTarget elsewhere_ = {};
   bool direct_ = false, past_caches_ = false;
 };
 

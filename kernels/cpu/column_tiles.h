@@ -114,60 +114,60 @@ void with_groups(Index groups, const Work& work) {
   }
 }
 
-/// Rows that are to be read next: their lines are asked for early.
-struct RowsAhead {
-  const std::byte* base;
-  const RowOffsets& rows;
-  Index group_bytes;
-
-  RowsAhead(const Arguments& step, const std::byte* in, const RowOffsets& offsets, Index group)
-      : base(in),
-        rows(offsets),
-        group_bytes(group * inner(step.kept).in * static_cast<Index>(size_bytes(step.input))) {}
-
-  /// Row r, `groups` groups of it.
-  [[gnu::always_inline]] void fetch(int r, int groups) const {  // or GCC takes it for pure, and drops it
-    const std::byte* line = base + rows.in[std::min(r, rows.count - 1)];
-    for (int g = 0; g < groups; ++g) prefetch_far(line + g * group_bytes);
-    prefetch_far(line + groups * group_bytes - 1);  // rows need not begin with a line
-  }
-};
-
-/// Copies rows of a tile, times scale, to `slot`: row-major, groups of lanes side by side. The last group is loaded
-/// whole (ColumnPlace). Returns the columns' maxima, which may have lost a NaN.
-template <int kGroups, class A>
-[[gnu::flatten, gnu::noinline]] std::array<LanesOf<A>, kGroups> read_rows(const Arguments& step, const Tile& tile,
-                                                                          const RowOffsets& rows, A* slot) {
-  using V = LanesOf<A>;
-  constexpr Index kWidth = kLanes<V>;
-  const V scale = splat<V>(static_cast<A>(step.scale));
-  std::array<V, kGroups> max;
-  max.fill(splat<V>(-kInfinity<V>));
-  const auto take = [&](const A* x, int r, Index last, const auto& load_group) {
-    for (int g = 0; g < kGroups; ++g) {
-      const V value = load_group(x + (g + 1 < kGroups ? g * kWidth : last)) * scale;
-      max[static_cast<std::size_t>(g)] = any_maximum(max[static_cast<std::size_t>(g)], value);
-      store(slot + (r * kGroups + g) * kWidth, value);
-    }
-  };
-  const Index last = ColumnPlace<V>::first(kGroups - 1, tile.columns);
-  const auto whole = [](const A* x) { return load<V>(x); };
-  if (step.input == kTypeOf<A> && inner(step.kept).in == 1) {
-    const auto row = [&](int r) { return reinterpret_cast<const A*>(tile.in + rows.in[r]); };
-    const int count = rows.count;
-    if (tile.columns >= kWidth)
-      for (int r = 0; r < count; ++r) take(row(r), r, last, whole);
+/// What is read next is asked for early: lines of a row at a time or, where rows are nearer to each other than columns,
+/// of a column.
+class RowsAhead {
+ public:
+  RowsAhead(const Arguments& step, const std::byte* in, const RowOffsets& rows, Index columns) : base_(in) {
+    const Index size = static_cast<Index>(size_bytes(step.input)), pitch = inner(step.kept).in * size;
+    bytes_ = (columns - 1) * pitch + size;
+    if (bytes_ <= kFarBytes)
+      take_rows(rows);
     else
-      for (int r = 0; r < count; ++r)
-        take(row(r), r, 0, [&](const A* x) { return load_first(x, static_cast<int>(tile.columns)); });
-    return max;
+      take_columns(rows, size, pitch, columns);
   }
-  alignas(64) A row[kGroups * kWidth] = {};
-  for (int r = 0; r < rows.count; ++r) {
-    load_run(step.input, tile.in + rows.in[r], inner(step.kept).in, tile.columns, row);
-    take(row, r, last, whole);
+  RowsAhead(const RowsAhead&) = delete;
+  RowsAhead& operator=(const RowsAhead&) = delete;
+
+  /// Part r of as many as a tile has rows.
+  template <int kLines>
+  [[gnu::always_inline]] void fetch(int r) const {  // or GCC takes it for pure, and drops it
+    if (r >= count_) return;
+    const std::byte* line = base_ + at_[r];
+    for (int l = 0; l < kLines; ++l) prefetch_far(line + l * kLineBytes);
+    for (Index b = kLines * kLineBytes; b < bytes_; b += kLineBytes) prefetch_far(line + b);
+    prefetch_far(line + bytes_ - 1);  // rows need not begin with a line
   }
-  return max;
-}
+
+ private:
+  static constexpr Index kFarBytes = 4096;
+
+  void take_rows(const RowOffsets& rows) {
+    if (rows.count < 2 || rows.in[1] - rows.in[0] >= kLineBytes) {
+      at_ = rows.in;
+      count_ = rows.count;
+      return;
+    }
+    at_ = own_;
+    for (int r = 0; r < rows.count; ++r) {
+      const Index beyond = count_ == 0 ? kLineBytes : rows.in[r] - own_[count_ - 1];
+      if (beyond < 0 || beyond >= kLineBytes) own_[count_++] = rows.in[r];
+    }
+  }
+
+  void take_columns(const RowOffsets& rows, Index size, Index pitch, Index columns) {
+    const auto [low, high] = std::minmax_element(rows.in, rows.in + rows.count);
+    bytes_ = *high - *low + size;
+    if (bytes_ > kFarBytes) return;
+    at_ = own_;
+    for (; count_ < std::min<Index>(columns, kTileRows); ++count_) own_[count_] = *low + count_ * pitch;
+  }
+
+  const std::byte* base_;
+  Index bytes_;  ///< from a part's first byte to its end
+  int count_ = 0;
+  const Index* at_ = nullptr;
+  Index own_[kTileRows];
+};
 
 }  // namespace ndfold::simd

@@ -17,16 +17,21 @@ inline bool has_dense_input(const Arguments& step) {
   return run.in == 1 && run.size > 0 && step.scale >= 0 && (step.reduced.rank <= 1 || run.size >= kShortestDenseRun);
 }
 
-/// work(T()) for the type of a dense input that is computed in A; false when it has none.
+/// work(T()) for elements of `type` that lanes of A are loaded from and stored to; false when there are none.
 template <class A, class Work>
-bool visit_dense(const Arguments& step, Work&& work) {
-  if (!has_dense_input(step)) return false;
-  if (step.input == kTypeOf<A>) return work(A()), true;
+bool visit_elements(DType type, Work&& work) {
+  if (type == kTypeOf<A>) return work(A()), true;
   if constexpr (std::is_same_v<A, float> && kHasElementLanes<Half>) {
-    if (step.input == DType::f16) return work(Half()), true;
-    if (step.input == DType::bf16) return work(Bfloat16()), true;
+    if (type == DType::f16) return work(Half()), true;
+    if (type == DType::bf16) return work(Bfloat16()), true;
   }
   return false;
+}
+
+/// The same for a dense input that is computed in A.
+template <class A, class Work>
+bool visit_dense(const Arguments& step, Work&& work) {
+  return has_dense_input(step) && visit_elements<A>(step.input, work);
 }
 
 /// The same where the output is dense too, and of the input's type.

@@ -5,9 +5,13 @@
 
 namespace ndfold::simd {
 
-/// Lanes lie along the kept axis when it alone is contiguous and at least two steps of lanes long.
+/// Lanes lie along the kept axis when it is nearer than the reduced one, or that one is near in the input alone, and it
+/// is at least two steps of lanes long.
 inline bool along_columns(const Arguments& step) {
-  return inner(step.kept).in == 1 && inner(step.reduced).in != 1 && inner(step.kept).size >= 2 * kLanes<Lanes<float>>;
+  const Axis column = inner(step.kept), row = inner(step.reduced);
+  const bool crosses = row.out != 1 && row.out != -1 && step.kept.rank > 0;
+  if (step.map != MapKind::softmax && step.map != MapKind::log_softmax) return false;
+  return column.size >= 2 * kLanes<Lanes<float>> && (row.in == 1 ? crosses : column.in > 0 && column.in < row.in);
 }
 
 template <class T>
@@ -71,7 +75,7 @@ void map_row(const Arguments& step, Index output, const Odometer& kept, Index be
               [&](const A* x, A* y, Index n) { map_run(step.map, x, y, n, value, static_cast<A>(step.alpha)); });
 }
 
-/// Only the maps that end a split softmax come this way. `part` is the block's part of the reduced elements.
+/// The maps that end a split softmax. `part` is the block's part of the reduced elements.
 template <MapKind kMap, class A>
 void map_tiles(const Arguments& step, Index first, Index last) {
   using V = LanesOf<A>;

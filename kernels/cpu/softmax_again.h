@@ -7,13 +7,12 @@ namespace ndfold::simd {
 
 /// Results of rows that were read, while the rows ahead are fetched.
 template <MapKind kMap, int kGroups, class A>
-[[gnu::flatten, gnu::noinline]] void map_rows(const A* slot, const RowOffsets& rows, const RowsAhead& rows_ahead,
+[[gnu::flatten, gnu::noinline]] void map_rows(const A* slot, const RowOffsets& rows, const RowsAhead& ahead,
                                               const TileNormalizer<A>& normalizer, const TileOutput<A>& output) {
   using V = LanesOf<A>;
   const TileNormalizer<A> by = normalizer;  // copies: what the rows' stores cannot reach stays in registers
-  const RowsAhead ahead = rows_ahead;
-  output.template write<kGroups>(rows, [=](int r, int g) {
-    if (g == 0) ahead.fetch(r, kGroups);
+  output.template write<kGroups>(rows, [=, &ahead](int r, int g) {
+    if (g == 0) ahead.fetch<kGroups>(r);
     const V x = load<V>(slot + (r * kGroups + g) * kLanes<V>);
     return normalized<kMap>(x, splat<V>(1), by.shift[g], by.rest[g], by.factor[g]);
   });
@@ -32,7 +31,7 @@ void map_tile(const Arguments& step, const Tile& tile, Index begin, Index end, c
   const RowOffsets first = turns[0];
   for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
     const bool more = walk.next(turns[turn ^ 1]);
-    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, kLanes<V>);
+    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, tile.columns);
     read_rows<kGroups, A>(step, tile, turns[turn], slot);
     map_rows<kMap, kGroups, A>(slot, turns[turn], ahead, by, output);
   }

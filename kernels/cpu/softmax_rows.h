@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/cpu/dense_softmax.h"
 #include "kernels/cpu/fold_rows.h"
+#include "kernels/cpu/gathered_rows.h"
 #include "kernels/cpu/run_walk.h"
 
 namespace ndfold::simd {
@@ -69,11 +70,18 @@ void softmax_rows_anywhere(const Arguments& step, MapKind map, Index first, Inde
 template <class A>
 void softmax_rows(const Arguments& step, Index first, Index last) {
   const MapKind map = step.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
-  const bool is_done = visit_dense_map<A>(step, [&]<class T>(T) {
+  const auto rows = [&]<class T>(T) {
     map == MapKind::softmax ? dense_softmax<T, MapKind::softmax>(step, first, last)
                             : dense_softmax<T, MapKind::log_softmax>(step, first, last);
-  });
-  if (!is_done) softmax_rows_anywhere<A>(step, map, first, last);
+  };
+  const auto gathered = [&]<class T>(T) {
+    GatheredRows<T> some(step);
+    map == MapKind::softmax ? some.template map<MapKind::softmax>(first, last)
+                            : some.template map<MapKind::log_softmax>(first, last);
+  };
+  if (visit_dense_map<A>(step, rows)) return;
+  if (can_gather_rows(step) && visit_elements<A>(step.input, gathered)) return;
+  softmax_rows_anywhere<A>(step, map, first, last);
 }
 
 }  // namespace ndfold::simd

@@ -61,7 +61,7 @@ class SlabSoftmax {
         const auto i = static_cast<std::size_t>(g);
         maxima(leaf)[g] = highest[i] = states.raise(g, highest[i]);
       }
-      const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, kWidth);
+      const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, tile.columns);
       const auto powers = [&](const auto& also) {
         sum_powers<kKeeps, kGroups, A>(slot(leaf), here.count, highest, states, ahead, also);
       };

@@ -25,9 +25,30 @@ bool bundles_runs(const Problem& problem, const DeviceFacts& device) {
          problem.accumulate == own && problem.axes.reduced.back().in == 1;
 }
 
+// A CPU's softmax takes short rows side by side, as many as it has lanes, and its tiles of columns cross over to an
+// output that lies the other way; its rows have to end as runs in the output (docs/measurements/host-panels.md).
+constexpr Index kShortRow = 16;
+constexpr Index kShortestDenseRun = 32;
+constexpr Index kFewLanes = 4;  // still better than an element at a time
+
+bool lies_across(const Problem& problem) {
+  return problem.kind == RequestKind::softmax && problem.axes.reduced.back().out != 1 &&
+         problem.axes.reduced.back().out != -1;
+}
+
+bool crosses(const Problem& problem, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cpu || problem.kind != RequestKind::softmax || problem.axes.reduced.empty())
+    return false;
+  const Index shortest = problem.axes.reduced.size() == 1 ? kShortRow + 1 : kShortestDenseRun;
+  const Index columns = problem.axes.kept.back().size;
+  return lies_across(problem) ? columns >= kFewLanes
+                              : columns >= kEnoughColumns && problem.axes.reduced.back().size < shortest;
+}
+
 bool prefers_rows(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return true;
   if (!problem.innermost_is_reduced()) return is_narrow(problem, device);
+  if (crosses(problem, device)) return false;
   const Index run = problem.axes.reduced.back().size;
   return run >= kShortestRun || bundles_runs(problem, device) || problem.axes.kept.back().size < kEnoughColumns;
 }
@@ -41,8 +62,9 @@ Body preferred_body(const Problem& problem, const DeviceFacts& device) {
 Verdict rows_are_apt(const Problem& problem, const DeviceFacts& device) {
   if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
   if (prefers_rows(problem, device)) return yes();
-  return unwise(problem.innermost_is_reduced() ? "rows are shorter than a step of lanes"
-                                               : "the contiguous axis is kept");
+  if (!problem.innermost_is_reduced()) return unwise("the contiguous axis is kept");
+  const bool across = crosses(problem, device) && lies_across(problem);
+  return unwise(across ? "the output lies across its input" : "rows are shorter than a step of lanes");
 }
 
 Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device) {

@@ -80,6 +80,45 @@ INSTANTIATE_TEST_SUITE_P(softmax, EverySetOfAxes,
                                   std::string(name(std::get<1>(entry.param)));
                          });
 
+// Larger than lanes and tiles in every direction, and not a multiple of either: what crosses over between an input and
+// an output that lie in different orders, what is gathered, and few rows of many columns.
+TEST(softmax, layouts_that_cross) {
+  const Sizes shapes[] = {{40, 70}, {300, 7}, {5, 131}, {20, 3, 40}, {3, 33, 4, 20}, {23, 1, 16, 12}};
+  const Layout inputs[] = {Layout::row_major, Layout::column_major, Layout::reversed, Layout::stepped};
+  const Layout outputs[] = {Layout::row_major, Layout::column_major, Layout::reversed, Layout::permuted};
+  Worst worst;
+  std::uint64_t seed = 0;
+  for (const DType type : kFloats)
+    for (const Sizes& sizes : shapes)
+      for (const Layout from : inputs) {
+        ++seed;
+        Array in = filled(lay_out(type, sizes, from, seed), Values::mixed, seed, static_cast<Index>(seed % 3));
+        for (const Layout to : outputs)
+          for (const AxisSet& axes : all_axis_sets(static_cast<int>(sizes.size()))) {
+            SCOPED_TRACE(::testing::Message()
+                         << name(type) << ' ' << ::testing::PrintToString(sizes) << " axes "
+                         << ::testing::PrintToString(axes.list()) << ' ' << name(from) << " to " << name(to));
+            Array out(lay_out(type, sizes, to, seed + 1), static_cast<Index>(seed % 5));
+            worst.see(expect_right(SoftmaxSpec{.axes = axes, .kind = kKinds[axes.list().size() % 2]}, in, out));
+            if (HasFailure()) return;
+          }
+      }
+}
+
+// Few outputs with much to fold are split: states from one layout, results in another.
+TEST(softmax, long_columns_that_cross) {
+  Worst worst;
+  for (const auto& [from, to] :
+       {std::pair(Layout::row_major, Layout::column_major), std::pair(Layout::column_major, Layout::row_major)})
+    for (const int axis : {0, 1}) {
+      const Sizes sizes = axis == 0 ? Sizes{20011, 35} : Sizes{35, 20011};
+      SCOPED_TRACE(::testing::Message() << name(from) << " axis " << axis);
+      Array in = filled(lay_out(DType::f32, sizes, from), Values::mixed), out(lay_out(DType::f32, sizes, to));
+      worst.see(expect_right(SoftmaxSpec{.axes = {axis}}, in, out));
+      worst.see(expect_right(SoftmaxSpec{.axes = {axis}, .kind = SoftmaxKind::log_softmax}, in, out));
+    }
+}
+
 TEST(softmax, scale_and_alpha) {
   Worst worst;
   for (const DType type : kFloats)
@@ -128,12 +167,12 @@ TEST(softmax, specials_at_every_place) {
           for (Index place = 0; place<n; place += n> 20 ? 7 : 1) {
             SCOPED_TRACE(::testing::Message()
                          << name(type) << " n " << n << " mark " << static_cast<double>(mark[0]) << " at " << place);
-            for (const bool rows : {true, false}) {
-              Array in = filled(rows ? dense(type, {3, n}) : dense(type, {n, 3}), Values::mixed);
+            for (const auto& [rows, others] : {std::pair(true, 3), std::pair(false, 3), std::pair(true, 20)}) {
+              Array in = filled(rows ? dense(type, {others, n}) : dense(type, {n, others}), Values::mixed);
               const auto places = in.elements();
               for (std::size_t i = 0; i < mark.size(); ++i) {
                 const Index along = (place + static_cast<Index>(i)) % n;
-                in.set(places[static_cast<std::size_t>(rows ? n + along : along * 3 + 1)], mark[i]);
+                in.set(places[static_cast<std::size_t>(rows ? n + along : along * others + 1)], mark[i]);
               }
               expect_softmax({.axes = {rows ? 1 : 0}, .kind = kind}, in);
             }

@@ -28,8 +28,8 @@ struct Shape {
 };
 
 // Large enough to be split, in each orientation; sizes are no multiple of anything.
-const Shape kShapes[] = {{{300001}, {0}},   {{3, 100003}, {1}},   {{150001, 3}, {0}},    {{601, 503}, {1}},
-                         {{601, 503}, {0}}, {{7, 211, 301}, {1}}, {{67, 91, 53}, {0, 2}}};
+const Shape kShapes[] = {{{300001}, {0}},   {{3, 100003}, {1}},   {{150001, 3}, {0}},     {{601, 503}, {1}},
+                         {{601, 503}, {0}}, {{7, 211, 301}, {1}}, {{67, 91, 53}, {0, 2}}, {{40007, 7}, {1}}};
 
 std::vector<Work> all_work(const std::vector<ReduceOp>& ops) {
   std::vector<Work> list;
@@ -40,6 +40,10 @@ std::vector<Work> all_work(const std::vector<ReduceOp>& ops) {
         list.push_back({ReduceSpec{.op = op, .axes = shape.axes}, in,
                         dense(default_output(op, DType::f32), output_sizes(shape.sizes, shape.axes)), strategy});
       list.push_back({SoftmaxSpec{.axes = shape.axes}, in, in, strategy});
+      list.push_back(
+          {SoftmaxSpec{.axes = shape.axes}, in, lay_out(DType::f32, shape.sizes, Layout::column_major), strategy});
+      list.push_back(
+          {SoftmaxSpec{.axes = shape.axes}, in, lay_out(DType::f32, shape.sizes, Layout::reversed), strategy});
     }
   return list;
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 namespace ndfold::test {
@@ -153,6 +154,79 @@ TEST(SoftmaxColumns, IsRightWhereverPowersWait) {
           check(Problem(2, rows, columns, 64, columns % 3), kind, residency);
           if (::testing::Test::HasFailure()) return;
         }
+}
+
+// Where the elements of [rows, columns] are: strides from one row to the next, and from one column to the next.
+struct Place {
+  Index row, column;
+  Index first(Index rows, Index columns) const {
+    return (row < 0 ? (1 - rows) * row : 0) + (column < 0 ? (1 - columns) * column : 0);
+  }
+  std::size_t span(Index rows, Index columns) const {
+    return static_cast<std::size_t>((rows - 1) * std::abs(row) + (columns - 1) * std::abs(column) + 1);
+  }
+};
+
+// Every layout that rows and columns can have, dense or apart, in rising order or in falling.
+std::vector<Place> places_of(Index rows, Index columns) {
+  return {{columns, 1},   {columns + 3, 1}, {1, rows},        {1, rows + 5},
+          {-columns, -1}, {-1, -rows},      {2 * columns, 2}, {2, 2 * rows + 1}};
+}
+
+struct Aligned {
+  explicit Aligned(std::size_t size) : all(size + 64, kUntouched) {}
+  float* data(Index shift) {
+    const auto misaligned = reinterpret_cast<std::uintptr_t>(all.data()) % 64 / sizeof(float);
+    return all.data() + (16 - misaligned) % 16 + 16 + shift;
+  }
+  std::vector<float> all;
+};
+
+// The bits of the dense layout (which NaN a NaN is does not matter), and nothing else written.
+void expect_same_bits(Index rows, Index columns, Place from, Place to, SinkKind kind, Residency residency) {
+  const Problem dense(1, rows, columns, 64, 0);
+  Floats source(dense, 0), want(dense, kUntouched);
+  for (Index i = 0; i < rows * columns; ++i) source.data()[i] = value_at(i / columns, i % columns, rows);
+  simd::softmax_columns<float>(step_of(dense, kind, residency, source.data(), want.data()), 0, dense.blocks());
+
+  const Index shift = to.row % 2;
+  Aligned in(from.span(rows, columns)), out(to.span(rows, columns));
+  float* const first_in = in.data(0) + from.first(rows, columns);
+  float* const first_out = out.data(shift) + to.first(rows, columns);
+  std::vector<bool> is_result(out.all.size());
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < columns; ++c) {
+      first_in[r * from.row + c * from.column] = source.data()[r * columns + c];
+      is_result[static_cast<std::size_t>(first_out - out.all.data() + r * to.row + c * to.column)] = true;
+    }
+  Problem apart = dense;
+  apart.kept = {{.size = columns, .in = from.column, .out = to.column}};
+  apart.reduced = {{.size = rows, .in = from.row, .out = to.row}};
+  simd::softmax_columns<float>(step_of(apart, kind, residency, first_in, first_out), 0, dense.blocks());
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < columns; ++c) {
+      const float got = first_out[r * to.row + c * to.column], wanted = want.data()[r * columns + c];
+      ASSERT_TRUE(std::bit_cast<std::uint32_t>(got) == std::bit_cast<std::uint32_t>(wanted) ||
+                  (got != got && wanted != wanted))
+          << got << " is not " << wanted << " in row " << r << " column " << c;
+    }
+  for (std::size_t i = 0; i < is_result.size(); ++i) ASSERT_TRUE(is_result[i] || out.all[i] == kUntouched);
+}
+
+TEST(SoftmaxColumns, WhereElementsLieChangesNoBit) {
+  for (const Index rows : {1, 3, 4, 7, 16, 17, 40, 150})
+    for (const Index columns : {1, 9, 16, 50, 64, 130})
+      for (const Place from : places_of(rows, columns))
+        for (const Place to : places_of(rows, columns))
+          for (const SinkKind kind : {SinkKind::softmax, SinkKind::log_softmax}) {
+            // A few rows that have no lanes on one side go another way, with sums in another order.
+            const auto few = [](Place place) { return place.column == 1 || place.row == 1; };
+            if (rows <= simd::kFewRows && !(few(from) && few(to))) continue;
+            SCOPED_TRACE(::testing::Message() << rows << " × " << columns << " from " << from.row << "," << from.column
+                                              << " to " << to.row << "," << to.column);
+            expect_same_bits(rows, columns, from, to, kind, rows == 40 ? Residency::none : Residency::scratch);
+            if (::testing::Test::HasFailure()) return;
+          }
 }
 
 TEST(SoftmaxColumns, LongerThanTheSlabIsReadAgain) {

@@ -1,0 +1,205 @@
+// Softmax of few rows of columns: all of a column's elements fit registers, so that many columns are taken at a time,
+// and nothing waits anywhere but in L1.
+#pragma once
+#include "kernels/cpu/column_walk.h"
+#include "kernels/cpu/tile_writes.h"
+
+namespace ndfold::simd {
+
+/// More rows than that fill a tile's slab well enough.
+inline constexpr int kFewRows = 16;
+
+/// Where the elements of a few rows are, in the input or in the output: rows apart, columns side by side; or columns
+/// apart, and the elements of each side by side.
+struct FewPlaces {
+  Index column = 0;
+  Index rows[kFewRows] = {};
+  bool along = false, across = false;
+
+  FewPlaces(AxisList reduced, Axis kept_axis, Index Axis::*stride, int count) : column(kept_axis.*stride) {
+    Odometer at(reduced);
+    across = true;
+    for (int r = 0; r < count; ++r, at.next()) {
+      rows[r] = stride == &Axis::in ? at.in() : at.out();
+      across = across && rows[r] == r;
+    }
+    along = column == 1;
+  }
+};
+
+/// Reads groups of columns, a group's rows one after the other, times `scale`.
+template <class T, class V>
+[[gnu::noinline]] void read_few(const T* x, const FewPlaces& places, int rows, Index columns, V scale,
+                                ScalarOf<V>* to) {
+  constexpr int kWidth = kLanes<V>;
+  const Index group = rows * kWidth, whole = columns / kWidth, stride = places.column;
+  const int rest = static_cast<int>(columns % kWidth);
+  const T* const end = x + whole * kWidth * stride;
+  if (places.along) {
+    for (; x < end; x += kWidth, to += group)
+      for (int r = 0; r < rows; ++r) {
+        prefetch(x + places.rows[r]);
+        store(to + r * kWidth, load_elements(x + places.rows[r]) * scale);
+      }
+    for (int r = 0; r < rows && rest > 0; ++r) store(to + r * kWidth, load_elements(x + places.rows[r], rest) * scale);
+    return;
+  }
+  for (int r = 0; r < rows; r += kWidth) {
+    const int length = std::min(rows - r, kWidth);
+    ScalarOf<V>* const at = to + r * kWidth;
+    if (length < kWidth)
+      load_runs_across(x + r, stride, kWidth, length, scale, scale, at, Squares{whole, group, kWidth});
+    else
+      for (Index g = 0; g < whole; ++g)
+        load_square(x + r + g * kWidth * stride, stride, scale, scale, at + g * group, Index{kWidth});
+    if (rest > 0) load_across(Runs<const T>{end + r, stride, rest, length}, scale, scale, at + whole * group, kWidth);
+  }
+}
+
+template <bool kStreams, class T, class A = NumberOf<T>>
+[[gnu::noinline]] void write_few_across(T* y, Index stride, int rows, Index columns, const A* from) {
+  constexpr int kWidth = kLanes<LanesOf<A>>;
+  const Index group = rows * kWidth, whole = columns / kWidth;
+  const int rest = static_cast<int>(columns % kWidth);
+  for (int r = 0; r < rows; r += kWidth) {
+    const int length = std::min(rows - r, kWidth);
+    const A* const at = from + r * kWidth;
+    T* const end = y + r + whole * kWidth * stride;
+    if (length < kWidth)
+      store_runs_across<kStreams>(y + r, stride, kWidth, length, at, Squares{whole, group, kWidth});
+    else
+      for (Index g = 0; g < whole; ++g)
+        store_square<kStreams>(y + r + g * kWidth * stride, stride, at + g * group, Index{kWidth});
+    if (rest > 0) store_across<false>(Runs<T>{end, stride, rest, length}, at + whole * group, kWidth);
+  }
+}
+
+template <class T, class A = NumberOf<T>>
+[[gnu::noinline]] void write_few(T* y, const FewPlaces& places, int rows, Index columns, bool past_caches,
+                                 const A* from) {
+  constexpr int kWidth = kLanes<LanesOf<A>>;
+  using V = LanesOf<A>;
+  if (!places.along) {
+    const Runs<T> first{y, places.column, kWidth, std::min(rows, kWidth)};  // where it fills lanes, all others do
+    if (past_caches && fills_lanes(first) && (rows <= kWidth || rows % kWidth == 0))
+      return write_few_across<true>(y, places.column, rows, columns, from);
+    return write_few_across<false>(y, places.column, rows, columns, from);
+  }
+  for (Index first = 0; first < columns; first += kWidth, from += rows * kWidth) {
+    const int count = static_cast<int>(std::min<Index>(kWidth, columns - first));
+    for (int r = 0; r < rows; ++r) {
+      T* to = y + places.rows[r] + first;
+      const V value = load<V>(from + r * kWidth);
+      if (count < kWidth)
+        store_elements(to, value, count);
+      else if (past_caches && unaligned_elements(to) == 0)
+        stream_elements(to, value);
+      else
+        store_elements(to, value);
+    }
+  }
+}
+
+/// Groups of columns become results where they are.
+template <MapKind kMap, class A>
+[[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int rows, A alpha) {
+  using V = LanesOf<A>;
+  constexpr Index kWidth = kLanes<V>;
+  constexpr bool kKeeps = kMap == MapKind::softmax;
+  const V times = splat<V>(alpha);
+  for (A* const end = slot + groups * rows * kWidth; slot < end; slot += rows * kWidth) {
+    V max = load<V>(slot), sum = splat<V>(0);
+    for (int r = 1; r < rows; ++r) max = any_maximum(max, load<V>(slot + r * kWidth));
+    for (int r = 0; r < rows; ++r) {
+      const V power = power_below_one(load<V>(slot + r * kWidth) - max);
+      if constexpr (kKeeps) store(slot + r * kWidth, power);
+      sum = sum + power;
+    }
+    if constexpr (kKeeps) {
+      const V factor = times / sum;
+      for (int r = 0; r < rows; ++r) store(slot + r * kWidth, load<V>(slot + r * kWidth) * factor);
+    } else {
+      const V rest = {packet::plog(sum.value)};
+      for (int r = 0; r < rows; ++r) store(slot + r * kWidth, (load<V>(slot + r * kWidth) - max - rest) * times);
+    }
+  }
+}
+
+template <class A>
+class FewRows {
+  using V = LanesOf<A>;
+  static constexpr Index kWidth = kLanes<V>, kSlot = 8192 / static_cast<Index>(sizeof(A)) + kFewRows * kWidth;
+
+ public:
+  explicit FewRows(const Arguments& step)
+      : step_(step),
+        rows_(static_cast<int>(elements(step.reduced))),
+        in_(step.reduced, inner(step.kept), &Axis::in, rows_),
+        out_(step.reduced, inner(step.kept), &Axis::out, rows_) {}
+
+  static bool can(const Arguments& step) {
+    if (elements(step.reduced) > kFewRows) return false;
+    const FewRows few(step);
+    const auto has_lanes = [](DType type) { return visit_elements<A>(type, []<class T>(T) {}); };
+    return (few.in_.along || few.in_.across) && (few.out_.along || few.out_.across) && has_lanes(step.input) &&
+           has_lanes(step.output);
+  }
+
+  /// Columns from `in` and `out` on.
+  void map(const std::byte* in, std::byte* out, Index columns) {
+    const Index most = 8192 / static_cast<Index>(sizeof(A)) / (rows_ * kWidth) * kWidth;
+    for (Index done = 0; done < columns;) {
+      std::byte* const to = advance(out, step_.output, done * out_.column);
+      const Index before = done == 0 ? columns_before_line(to) : 0;
+      const Index count = std::min(before > 0 ? before : std::max(most, kWidth), columns - done);
+      chunk(advance(in, step_.input, done * in_.column), to, count);
+      done += count;
+    }
+  }
+
+ private:
+  void chunk(const std::byte* in, std::byte* out, Index columns) {
+    alignas(64) A slot[kSlot];
+    const V scale = splat<V>(static_cast<A>(step_.scale));
+    visit_elements<A>(step_.input,
+                      [&]<class T>(T) { read_few(reinterpret_cast<const T*>(in), in_, rows_, columns, scale, slot); });
+    const Index groups = (columns + kWidth - 1) / kWidth;
+    (step_.sink == SinkKind::softmax
+         ? map_few<MapKind::softmax, A>
+         : map_few<MapKind::log_softmax, A>)(slot, groups, rows_, static_cast<A>(step_.alpha));
+    visit_elements<A>(step_.output, [&]<class T>(T) {
+      write_few(reinterpret_cast<T*>(out), out_, rows_, columns, step_.past_caches, slot);
+    });
+  }
+
+  /// Columns before the first whose results begin a line; 0 when none of the next ones does.
+  Index columns_before_line(const std::byte* out) const {
+    const Index size = static_cast<Index>(size_bytes(step_.output));
+    for (Index c = 0; c < kWidth && step_.past_caches; ++c)
+      if (begins_line(out + c * out_.column * size)) return c;
+    return 0;
+  }
+
+  const Arguments& step_;
+  int rows_;
+  FewPlaces in_, out_;
+};
+
+/// Blocks as softmax_columns; those of a line are taken together.
+template <class A>
+void softmax_few_rows(const Arguments& step, Index first, Index last) {
+  FewRows<A> rows(step);
+  const Axis column = inner(step.kept);
+  const Index panels = (column.size + step.panel - 1) / step.panel;
+  Odometer lines(outer(step.kept), first / panels);
+  for (Index panel = first % panels, left = last - first; left > 0; panel = 0, lines.next()) {
+    const Index count = std::min(panels - panel, left), begin = panel * step.panel;
+    const Index end = std::min(column.size, begin + count * step.panel);
+    rows.map(advance(step.in, step.input, lines.in() + begin * column.in),
+             advance(step.out, step.output, lines.out() + begin * column.out), end - begin);
+    left -= count;
+  }
+  finish_streams();
+}
+
+}  // namespace ndfold::simd
