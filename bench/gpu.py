@@ -226,12 +226,12 @@ class Bench:
             result["times_best_peer"] = min(times) / result["ndfold_us"]
 
 
-def context():
+def context(commit):
     properties = torch.cuda.get_device_properties(0)
     smi = subprocess.run(["nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"],
                          capture_output=True, text=True, check=False).stdout.strip()
-    commit = subprocess.run(["git", "-C", str(TOP), "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
-                            check=False).stdout.strip()
+    commit = commit or subprocess.run(["git", "-C", str(TOP), "rev-parse", "--short", "HEAD"], capture_output=True,
+                                      text=True, check=False).stdout.strip()
     return {"device": properties.name, "driver_and_clocks": smi, "torch": torch.__version__, "commit": commit}
 
 
@@ -265,9 +265,10 @@ def main():
     parser.add_argument("--peers", choices=("all", "eager", "none"), default="all")
     parser.add_argument("--forced", action="store_true", help="also every strategy by name: the regret of the choice")
     parser.add_argument("--once", action="store_true", help="each case runs once and is not timed: for a profiler")
+    parser.add_argument("--commit", metavar="NAME", help="what was built, where this folder is no clone")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="also gpu.json and gpu.csv there")
     options = parser.parse_args()
-    where = context()
+    where = context(options.commit)
     print(*(f"{key}: {value}" for key, value in where.items()), sep="\n")
     bench = Bench(Library(options.library), options)
     results = []
