@@ -43,4 +43,7 @@ Schedule build_softmax_chain(const Problem&, const DeviceFacts&);
 /// Refuses what every folding strategy refuses: nothing to read, or nothing to fold.
 Verdict can_fold(const Problem&);
 
+/// Whether the registers of a warp hold a row.
+bool fits_warp(const Problem&);
+
 }  // namespace ndfold

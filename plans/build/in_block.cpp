@@ -13,6 +13,13 @@ Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& de
   return verdict;
 }
 
+// [65536,1024] f32: 163 us by warps, 247 by blocks, docs/measurements/gpu/regret.csv.
+bool suits_warps(const Problem& problem, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda) return false;
+  const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
+  return fits_warp(problem) && problem.inputs / problem.axes.reduced_elements() >= warps;
+}
+
 Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
@@ -24,7 +31,10 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
 
 Verdict can_rows_in_block(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
-  return shared_or(rows_are_apt(problem, device), problem, device);
+  const Verdict apt = rows_are_apt(problem, device);
+  if (apt.kind == Verdict::Kind::yes && suits_warps(problem, device))
+    return unwise("a warp has registers enough for a row, and there are rows enough for all warps");
+  return shared_or(apt, problem, device);
 }
 
 Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) {

@@ -31,11 +31,13 @@ Verdict can(std::string_view strategy, Body body, const Problem& problem, const 
   if (device.cluster_blocks < 2) return no("sm_" + std::to_string(device.architecture) + " has no clusters");
   const Verdict apt = body == Body::rows ? rows_are_apt(problem, device) : columns_are_apt(problem, device);
   if (apt.kind != Verdict::Kind::yes) return apt;
+  // Never the fastest of 66 reductions, docs/measurements/gpu/regret.csv.
+  if (problem.kind != RequestKind::softmax) return unwise("a reduction keeps nothing on the chip");
   const Step step = build(strategy, body, problem, device).steps.front();
   const Index tile = tile_bytes(step);
   if (tile * step.parts < kSmallestTileBytes) return unwise("a block is enough for so few elements");
-  const bool waits = problem.kind != RequestKind::softmax || step.kernel.residency != Residency::none;
-  return waits ? yes() : unwise("its elements do not fit the shared memory of a cluster");
+  return step.kernel.residency != Residency::none ? yes()
+                                                  : unwise("its elements do not fit the shared memory of a cluster");
 }
 
 }  // namespace

@@ -15,13 +15,15 @@ constexpr Index kLongestRowBytes = 4096;
 
 }  // namespace
 
+bool fits_warp(const Problem& problem) {
+  return problem.axes.reduced_elements() <= kLongestRowBytes / static_cast<Index>(size_bytes(problem.input));
+}
+
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
   if (Verdict verdict = rows_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
-  const Index longest = kLongestRowBytes / static_cast<Index>(size_bytes(problem.input));
-  if (problem.axes.reduced_elements() > longest) return unwise("a row is longer than the registers of a warp");
-  return yes();
+  return fits_warp(problem) ? yes() : unwise("a row is longer than the registers of a warp");
 }
 
 Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {

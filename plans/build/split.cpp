@@ -96,6 +96,9 @@ Verdict can_split(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
   if (is_cpu(device)) return wants_split(problem, device) ? yes() : unwise("whole outputs keep every core busy");
+  // Another read and two more launches: 1.2 to 1.6 times the grid's, docs/measurements/gpu/regret.csv.
+  if (problem.kind == RequestKind::softmax && device.cooperative)
+    return unwise("a softmax over the grid is one launch");
   const bool shares = part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
   return shares ? yes() : unwise("whole outputs keep every multiprocessor busy");
 }
