@@ -247,7 +247,8 @@ def line(result):
 def write(folder, results, where):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "gpu.json").write_text(json.dumps({"context": where, "cases": results}, indent=1), encoding="utf-8")
-    columns = ["regime", "op", "name", "dtype", "shape", "axes", "layout", "strategy", "ndfold_us", "ceiling_us", "share",
+    columns = ["regime", "op", "name", "dtype", "shape", "axes", "layout", "strategy", "ndfold_us", "ceiling_us",
+               "share",
                "torch_us", "compile_us", "times_best_peer", "difference", "error"]
     with open(folder / "gpu.csv", "w", newline="", encoding="utf-8") as file:
         rows = csv.DictWriter(file, columns, extrasaction="ignore")
@@ -272,7 +273,8 @@ def main():
     print(*(f"{key}: {value}" for key, value in where.items()), sep="\n")
     bench = Bench(Library(options.library), options)
     results = []
-    print(f"{'op':11} {'case':14} {'dtype':5} {'layout':8} {'strategy':19} {'ndfold us':>9} {'ceiling':>8} {'share':>5} "
+    print(f"{'op':11} {'case':14} {'dtype':5} {'layout':8} {'strategy':19} {'ndfold us':>9} {'ceiling':>8} "
+          f"{'share':>5} "
           f"{'torch':>9} {'compile':>9} {'x peer':>6} {'differs':>8}")
     for case in gpu_cases.all_cases():
         if case.regime not in (options.regime or [case.regime]):

@@ -41,11 +41,12 @@ std::span<const CatalogRow> @name@_rows() {
   set(catalog_lists ${catalog_lists} ${name} PARENT_SCOPE)
 endfunction()
 
-# Appends to `rows` a fold's rows: fold kind, class, breadth, accumulator's dtype, its C++ type, and the elements' dtypes.
+# Appends to `rows` a fold's rows: fold kind, class, breadth, accumulator's dtype and C++ type, and elements' dtypes.
 macro(append_rows rows kind class breadth accumulate number)
   foreach(element ${ARGN})
-    list(APPEND ${rows}
-      "fold_row<folds::${class}<${number}>, ${type_${element}}, Breadth::${breadth}>(FoldKind::${kind}, DType::${accumulate})")
+    string(CONCAT row "fold_row<folds::${class}<${number}>, ${type_${element}}, Breadth::${breadth}>"
+                      "(FoldKind::${kind}, DType::${accumulate})")
+    list(APPEND ${rows} "${row}")
   endforeach()
 endmacro()
 
@@ -112,7 +113,9 @@ endmacro()
 macro(catalog_truths kind class header)
   set(rows "merge_row<folds::${class}<std::uint8_t>>(FoldKind::${kind}, DType::i64)")
   foreach(element f64 ${float_types} ${integer_types})
-    list(APPEND rows "fold_row<folds::${class}<std::uint8_t>, ${type_${element}}, Breadth::few, Truths>(FoldKind::${kind}, DType::i64)")
+    string(CONCAT row "fold_row<folds::${class}<std::uint8_t>, ${type_${element}}, Breadth::few, Truths>"
+                      "(FoldKind::${kind}, DType::i64)")
+    list(APPEND rows "${row}")
   endforeach()
   catalog_file(${kind} ${header} ${rows})
 endmacro()

@@ -3,18 +3,25 @@ Writes OUTPUT_FOLDER/NAME/*.h and OUTPUT_FOLDER/mutants.cpp, whose table tests/s
 import pathlib
 import sys
 
-SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "elements.h", "kernel_of.h", "layouts.h"}  # not copied
+# Not copied.
+SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "elements.h", "kernel_of.h",
+          "layouts.h"}
+
+START_OF_ROW = "      const Offsets start = offsets_of_row<Source>(step, at);\n"
 
 # Name, file, what is there, what is put in its place, and the kernel that shows it.
 MUTANTS = [
     ("whole", "rows.h", "", "", "all"),
     ("run_end", "run_walk.h", "min_of(axis.size - at,", "min_of(axis.size - at + 1,", "runs"),
-    ("part_end", "line_walk.h", "high_ = static_cast<int>(end + phase_", "high_ = static_cast<int>(end + phase_ + 1", "cluster"),
-    ("part_begin", "line_walk.h", "low_ = static_cast<int>(begin + phase_", "low_ = static_cast<int>(begin + phase_ - 1", "cluster"),
+    ("part_end", "line_walk.h", "high_ = static_cast<int>(end + phase_",
+     "high_ = static_cast<int>(end + phase_ + 1", "cluster"),
+    ("part_begin", "line_walk.h", "low_ = static_cast<int>(begin + phase_",
+     "low_ = static_cast<int>(begin + phase_ - 1", "cluster"),
     ("run_begin", "run_walk.h", "max_of(-at,", "max_of(-at - 1,", "runs"),
     ("last_pack", "line_walk.h", "(end + phase_ - 1) / kSize + 1", "(end + phase_ - 1) / kSize", "rows"),
     ("first_pack", "run_walk.h", "first_ = pack_of(begin)", "first_ = pack_of(begin) + 1", "runs"),
-    ("last_of_lane", "row_batch.h", "const bool here = u * lanes < left;", "const bool here = u * lanes < left - 1;", "rows"),
+    ("last_of_lane", "row_batch.h", "const bool here = u * lanes < left;",
+     "const bool here = u * lanes < left - 1;", "rows"),
     ("absent_elements", "batch.h", "!kAll && !view.has(group)", "!kAll && group > 0 && !view.has(group)", "maximum"),
     ("pack_end", "pack.h", "if (i >= low && i < high) pack", "if (i >= low && i <= high) pack", "rows"),
     ("store_end", "pack.h", "if (i >= low && i < high) to", "if (i >= low && i <= high) to", "softmax"),
@@ -27,10 +34,12 @@ MUTANTS = [
     ("late_release", "meeting.h", "      add_release(counter);\n", "", "grid"),
     ("early_leave", "meeting.h", "- wanted) < 0", "- wanted) < -1", "grid"),
     ("stale_counter", "meeting.h", "*counter = 0;", "(void)counter;", "grid"),
-    ("panel_end", "column_batch.h", "within(axis.size - panel.column, kSize)", "within(axis.size - panel.column + 1, kSize)",
+    ("panel_end", "column_batch.h", "within(axis.size - panel.column, kSize)",
+     "within(axis.size - panel.column + 1, kSize)",
      "columns"),
     ("last_row", "columns.h", ": step.reduced;", ": step.reduced - 1;", "columns"),
-    ("row_end", "column_batch.h", "if (at >= rows.end) continue;\n      const Offsets start = offsets_of_row<Source>(step, at);\n      batch", "if (at > rows.end) continue;\n      const Offsets start = offsets_of_row<Source>(step, at);\n      batch", "columns"),
+    ("row_end", "column_batch.h", "if (at >= rows.end) continue;\n" + START_OF_ROW + "      batch",
+     "if (at > rows.end) continue;\n" + START_OF_ROW + "      batch", "columns"),
     ("slots", "combine_columns.h", "slot < slots;", "slot < slots - 1;", "columns"),
     ("tile_width", "permute.h", "if (x < columns && y < rows) tile", "if (x <= columns && y < rows) tile", "permute"),
     ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
@@ -49,9 +58,11 @@ KERNELS = {
     "cluster": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
     "softmax": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, NearScope, "
                           "ElementSink<float>, InShared, Tuning>"),
-    "grid": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, GridScope, ElementSink<float>, "
+    "grid": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, GridScope, "
+                       "ElementSink<float>, "
                        "InShared, Tuning>"),
-    "columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, ResultSink, ReadAgain, "
+    "columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, ResultSink, "
+                             "ReadAgain, "
                              "Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),

@@ -13,8 +13,6 @@ constexpr double kReadShare = 0.93, kCopyShare = 0.88;
 constexpr int kFirstWithClusters = 90;
 constexpr int kClusterBlocks = 16;  // of sm_90 and later, with leave of the driver
 
-const DeviceFacts kMeasured[] = {DeviceFacts::h200(), DeviceFacts::a100()};
-
 struct Known {
   std::mutex mutex;
   std::map<int, DeviceFacts> facts;
@@ -28,6 +26,7 @@ Known& known() {
 
 // A measured GPU of the same name, else the one of the nearest architecture with its own memory's clock.
 DeviceFacts timed_like(const GpuNumbers& numbers) {
+  static const DeviceFacts kMeasured[] = {DeviceFacts::h200(), DeviceFacts::a100()};
   const DeviceFacts* like = &kMeasured[0];
   for (const DeviceFacts& measured : kMeasured) {
     if (measured.name == numbers.name) return measured;
