@@ -6,6 +6,11 @@
 
 namespace ndfold::cuda {
 
+/// What tuning rows ask for is rounded up to what is compiled: independent loads in flight a lane, threads of a block
+/// at most, and of one whose lanes keep a row in their registers.
+inline constexpr int kFewLoads = 4, kManyLoads = 8;
+inline constexpr int kFewThreads = 256, kThreads = 512;
+
 /// What a row serves: folds of elements, softmaxes, merges of states, maps of elements, moves of elements.
 enum class Service : std::uint8_t { fold, softmax, merge, map, move };
 

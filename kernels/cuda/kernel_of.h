@@ -1,6 +1,6 @@
 // From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
-#include "kernels/cuda/bind.h"
+#include "kernels/cuda/catalog.h"
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/permute.h"
@@ -12,10 +12,6 @@ namespace ndfold::cuda {
 /// itself. few: one kernel of each body and kind of scope, which does all of that: right everywhere, slower here and
 /// there.
 enum class Breadth { few, many };
-
-/// The tuning rows' numbers that are compiled in (tests/plans/tuning_test.cpp): rounding up is always right.
-inline constexpr int kFewLoads = 4, kManyLoads = 8;
-inline constexpr int kFewThreads = 256, kThreads = 512;
 
 namespace detail {
 

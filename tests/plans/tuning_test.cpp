@@ -1,6 +1,7 @@
 // The tuning tables: every row can be reached, says what it rests on, and ends its strategy without limits.
 #include "plans/tuning/tuning.h"
 
+#include "kernels/cuda/catalog.h"
 #include "tests/plans/problems.h"
 
 #include <gtest/gtest.h>
@@ -130,6 +131,16 @@ TEST(Tuning, InvalidNumbersAreCaught) {
   bad[6].panel_bytes = 100;
   bad[7].cluster_blocks = 32;
   for (const Tuning& tuning : bad) EXPECT_FALSE(is_valid_for_gpu(tuning));
+}
+
+// Kernels are compiled for so many loads and threads; asking for more would silently get fewer.
+TEST(Tuning, AsksForWhatIsCompiled) {
+  for (const DeviceFacts& device : {DeviceFacts::h200(), DeviceFacts::a100()})
+    for (const TuningRow& row : tuning_rows(device)) {
+      EXPECT_LE(row.use.unroll, cuda::kManyLoads) << row.when.strategy;
+      EXPECT_LE(row.use.threads, row.residency == Residency::registers ? cuda::kFewThreads : cuda::kThreads)
+          << row.when.strategy;
+    }
 }
 
 // No kernel without a row: what a schedule names is what a table lists.
