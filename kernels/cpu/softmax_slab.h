@@ -100,7 +100,7 @@ class SlabSoftmax {
       factor[i] = by_.factor[g], shift[i] = by_.shift[g], rest[i] = by_.rest[g];
       if constexpr (kKeeps) factor[i] = OnlineSoftmax<V>::shrink(maxima(leaf)[g], shift[i]) * factor[i];
     }
-    return [from = slot(leaf), factor, shift, rest](int r, int g) {
+    return [=, from = slot(leaf)](int r, int g) {
       const auto i = static_cast<std::size_t>(g);
       const V waiting = load<V>(from + (r * kGroups + g) * kWidth);
       if constexpr (kKeeps)
