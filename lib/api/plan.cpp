@@ -135,6 +135,7 @@ Result<Choice> choose_for_gpu(const Problem& problem, const PlanOptions& options
 Result<Choice> choose_and_prepare(const Problem& problem, const PlanOptions& options, PlanState& state) {
   if (options.device.kind == DeviceKind::cuda) {
     state.runnable = cuda::check_device(options.device);
+    if (state.runnable.code() == Code::internal) return state.runnable;  // it may be there next time: no plan to keep
     if (state.runnable.ok()) return choose_for_gpu(problem, options, state.program);
   }
   return choose(problem, options);

@@ -2,6 +2,7 @@
 // words, and leaves everything usable.
 #include <ndfold/plan_cache.h>
 
+#include "lib/api/plan_state.h"
 #include "tests/fake_gpu/requests.h"
 
 namespace ndfold::test {
@@ -64,6 +65,25 @@ TEST_P(fake_gpu_failures, of_asking_for_facts) {
     forget();
     return DeviceFacts::cuda(ordinal()).error();
   });
+}
+
+// A cache that kept a plan which refuses would refuse for ever.
+TEST_P(fake_gpu_failures, of_describing_the_device_leave_nothing_in_a_cache) {
+  const auto facts = DeviceFacts::cuda(ordinal());
+  ASSERT_TRUE(facts);
+  const ViewDesc view = dense(DType::f32, {40, 50});
+  PlanCache cache;
+  const auto plan = [&] { return cache.softmax(view, view, SoftmaxSpec{.axes = {1}}, {.device = *facts}); };
+  forget();
+  machine_.fail(2);  // the first counts devices
+  const auto refused = plan();
+  machine_.fail_nothing();
+  EXPECT_EQ(machine_.failed(), Function::describe);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(cache.stats().entries, 0u);
+  const auto made = plan();
+  ASSERT_TRUE(made);
+  EXPECT_TRUE(made->state().runnable.ok());
 }
 
 TEST_P(fake_gpu_failures, of_planning) {
