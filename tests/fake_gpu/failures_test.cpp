@@ -72,7 +72,7 @@ TEST_P(fake_gpu_failures, of_describing_the_device_leave_nothing_in_a_cache) {
   const auto facts = DeviceFacts::cuda(ordinal());
   ASSERT_TRUE(facts);
   const ViewDesc view = dense(DType::f32, {40, 50});
-  PlanCache cache;
+  PlanCache cache(4);
   const auto plan = [&] { return cache.softmax(view, view, SoftmaxSpec{.axes = {1}}, {.device = *facts}); };
   forget();
   machine_.fail(2);  // the first counts devices
