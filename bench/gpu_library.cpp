@@ -1,24 +1,16 @@
 // The C functions that bench/gpu.py calls through ctypes: plan a case for a GPU, queue it, free it.
 #include "bench/request.h"
-
-#include <cstring>
+#include "bench/tell.h"
 
 namespace {
 
 using namespace ndfold;
+using bench::tell;
 
 struct Planned {
   ReducePlan plan;
   std::string explained;
 };
-
-int tell(const std::string& text, char* to, std::size_t room) {
-  if (room == 0) return 0;
-  const std::size_t length = std::min(text.size(), room - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
-  return static_cast<int>(length);
-}
 
 }  // namespace
 
@@ -51,8 +43,8 @@ extern "C" {
 [[gnu::visibility("default")]] const char* ndfold_bench_gpu_explain(const void* plan) {
   return static_cast<const Planned*>(plan)->explained.c_str();
 }
-[[gnu::visibility("default")]] int ndfold_bench_gpu_strategy(const void* plan, char* to, std::size_t room) {
-  return tell(std::string(static_cast<const Planned*>(plan)->plan.strategy()), to, room);
+[[gnu::visibility("default")]] void ndfold_bench_gpu_strategy(const void* plan, char* to, std::size_t room) {
+  tell(std::string(static_cast<const Planned*>(plan)->plan.strategy()), to, room);
 }
 
 /// Queues one run; 0, or 1 and a sentence in `why`.

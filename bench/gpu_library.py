@@ -53,7 +53,7 @@ class Library:
         for name, result, arguments in [
                 ("gpu_plan", pointer, [ctypes.POINTER(Problem), ctypes.c_int, text, text, size]),
                 ("gpu_free", None, [pointer]), ("gpu_workspace", size, [pointer]), ("gpu_explain", text, [pointer]),
-                ("gpu_strategy", ctypes.c_int, [pointer, text, size]),
+                ("gpu_strategy", None, [pointer, text, size]),
                 ("gpu_run", ctypes.c_int, [pointer, pointer, pointer, pointer, size, pointer, text, size]),
                 ("read", ctypes.c_int, [pointer, ctypes.c_longlong, pointer, pointer])]:
             function = getattr(c, f"ndfold_bench_{name}")

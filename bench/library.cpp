@@ -4,10 +4,9 @@
 #include "bench/instructions.h"
 #include "bench/level.h"
 #include "bench/subject.h"
+#include "bench/tell.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <vector>
 
@@ -81,13 +80,6 @@ class Exponential final : public Subject {
   alignas(64) float in_[kCount];
   alignas(64) float out_[kCount];
 };
-
-void tell(const std::string& text, char* to, std::size_t room) {
-  if (room == 0) return;
-  const std::size_t length = std::min(text.size(), room - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
-}
 
 }  // namespace
 }  // namespace ndfold::bench

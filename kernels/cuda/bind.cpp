@@ -8,7 +8,7 @@
 namespace ndfold::cuda {
 namespace {
 
-constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long
+constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
 
 Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }

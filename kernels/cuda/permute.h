@@ -6,13 +6,6 @@
 
 namespace ndfold::cuda {
 
-/// Elements of a tile are at most this many, and no side is longer than a warp unless the other is shorter.
-inline constexpr int kTileElements = 1024;
-
-/// Shared elements of a tile: its columns are one element further apart than they are long, so that lanes which walk
-/// across them meet no bank twice.
-ND_HD constexpr int permute_tile_elements(int width, int height) { return width * (height + 1); }
-
 /// Both sides are nearest along the same axis: packs are copied.
 template <class Source, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
@@ -30,7 +23,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   }
 }
 
-/// The lane axis is nearest in the output, the cross axis in the input.
+/// The lane axis is nearest in the output, the cross axis in the input. A tile's columns are one element further apart
+/// than they are long, so that lanes which walk across them meet no bank twice.
 template <class T, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     permute_tiles(const __grid_constant__ Arguments step) {
