@@ -7,7 +7,7 @@
 namespace ndfold::cuda {
 
 /// What tuning rows ask for is rounded up to what is compiled: independent loads in flight a lane, threads of a block
-/// at most, and of one whose lanes keep a row in their registers.
+/// at most, and of one whose lanes keep a row in their registers, or which meets others over the grid.
 inline constexpr int kFewLoads = 4, kManyLoads = 8;
 inline constexpr int kFewThreads = 256, kThreads = 512;
 

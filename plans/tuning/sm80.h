@@ -40,7 +40,7 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 8}, Residency::none, kLoads},
 
     {{.strategy = "rows_in_grid"},
-     {.threads = 512, .unroll = 4}, Residency::shared, kBarriers},
+     {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
     {{.strategy = "columns_in_block", .reduced_up_to = 192, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 256}, Residency::shared, kRuns},
@@ -55,7 +55,7 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
 
     {{.strategy = "split"},
-     {.threads = 512, .unroll = 8, .panel_bytes = 256}, Residency::none, kLoads},
+     {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kLoads},
     {{.strategy = "permute_then_rows", .bytes_up_to = 16384},
      {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "permute_then_rows"},
