@@ -1,6 +1,6 @@
 // Sums and counts of integers, exact modulo 2^64: in lanes twice as wide as an element, widened before they are full.
 #pragma once
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/integers.h"
 #include "kernels/folds/extremum.h"
 #include "kernels/folds/logical.h"
 #include "kernels/folds/norms.h"
@@ -15,71 +15,6 @@ struct Word {
   static constexpr T kMatters = kFloating ? static_cast<T>(static_cast<T>(~T{0}) >> 1) : static_cast<T>(~T{0});
   T bits;
 };
-
-#if defined(__AVX512BW__)
-inline constexpr int kRegisterBytes = 64;
-#elif defined(__AVX2__)
-inline constexpr int kRegisterBytes = 32;
-#else
-inline constexpr int kRegisterBytes = 16;
-#endif
-
-/// As many T as fill a register, or a part of it; the compiler's own vectors know every type of integer.
-template <class T, int kBytes = kRegisterBytes>
-struct IntegersOf {
-  typedef T type __attribute__((vector_size(kBytes)));
-};
-template <class T, int kBytes = kRegisterBytes>
-using Integers = typename IntegersOf<T, kBytes>::type;
-
-template <class V>
-V load_integers(const void* from) {
-  V lanes;
-  std::memcpy(&lanes, from, sizeof lanes);
-  return lanes;
-}
-
-/// Twice as wide as T, and as signed.
-template <class T>
-struct WiderOf {
-  using Signed =
-      std::conditional_t<sizeof(T) == 1, std::int16_t, std::conditional_t<sizeof(T) == 2, std::int32_t, std::int64_t>>;
-  using type = std::conditional_t<std::is_signed_v<T>, Signed, std::make_unsigned_t<Signed>>;
-};
-template <class T>
-using Wider = typename WiderOf<T>::type;
-
-/// As many T as a sum in a Wider<T> takes: 256 · -128 is the lowest i16, 65536 · -32768 the lowest i32.
-template <class T>
-inline constexpr Index kTermsThatFit = sizeof(T) == 1   ? 256
-                                       : sizeof(T) == 2 ? 65536
-                                                        : std::numeric_limits<Index>::max();
-
-/// Lanes [kFirst, kFirst + kCount) of a vector.
-template <int kFirst, int kCount, class V>
-[[gnu::always_inline]] inline auto lanes_of(V lanes) {
-  return [lanes]<int... I>(std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(lanes, lanes, (kFirst + I)...);
-  }
-  (std::make_integer_sequence<int, kCount>());
-}
-
-template <class V>
-[[gnu::always_inline]] inline std::uint64_t sum_of_lanes(V lanes) {
-  using T = std::decay_t<decltype(lanes[0])>;
-  constexpr int kCount = sizeof(V) / sizeof(T);
-  if constexpr (kCount == 1) {
-    return static_cast<std::uint64_t>(lanes[0]);
-  } else {
-    const auto low = lanes_of<0, kCount / 2>(lanes), high = lanes_of<kCount / 2, kCount / 2>(lanes);
-    if constexpr (sizeof(T) == 8) {
-      return sum_of_lanes(low + high);
-    } else {
-      using Wide = Integers<Wider<T>, sizeof(V)>;
-      return sum_of_lanes(__builtin_convertvector(low, Wide) + __builtin_convertvector(high, Wide));
-    }
-  }
-}
 
 /// The terms of a sum: how wide a lane they need, how many of those one takes, and how many elements a vector of lanes
 /// takes at a time.
@@ -279,8 +214,38 @@ template <int kBytes, class T>
 
 #endif
 
+/// Σ of 32-bit numbers two at a time, above 0 by a bias: a sum of pairs as they lie and one of the upper halves give
+/// both, and nothing has to be widened.
+template <int kBytes, class T>
+[[gnu::always_inline]] inline std::uint64_t sum_of_words(const T* x, Index n) {
+  if constexpr (kBytes < 16) {
+    std::uint64_t sum = 0;
+    for (Index i = 0; i < n; ++i) sum += static_cast<std::uint64_t>(x[i]);
+    return sum;
+  } else {
+    using Narrow = Integers<std::uint32_t, kBytes>;
+    using Pairs = Integers<std::uint64_t, kBytes>;
+    constexpr std::uint32_t kBias = std::is_signed_v<T> ? 1u << 31 : 0;
+    Pairs pairs = {}, upper = {};
+    std::uint64_t vectors = 0;
+    bool done = true;
+    each_vector<kBytes>(
+        reinterpret_cast<const std::uint32_t*>(x), n,
+        [&](Narrow some) {
+          const auto here = reinterpret_cast<Pairs>(some ^ (Narrow{} + kBias));
+          pairs += here, upper += here >> 32;
+          ++vectors;
+        },
+        [&] { done = false; });
+    if (!done) return sum_of_words<kBytes / 2>(x, n);
+    const std::uint64_t all = sum_of_lanes(pairs), high = sum_of_lanes(upper);
+    return all - (high << 32) + high - vectors * (kBytes / 4) * kBias;
+  }
+}
+
 template <class T>
 [[gnu::noinline]] std::uint64_t sum_of_run(const T* x, Index n) {
+  if constexpr (sizeof(T) == 4) return sum_of_words<kRegisterBytes>(x, n);
 #if defined(__SSE2__)
   if constexpr (sizeof(T) == 1)
     return sum_of_bytes<kRegisterBytes>(x, n);
@@ -293,11 +258,20 @@ template <class T>
   return sum_of_terms<Square<T>>(x, n);
 }
 
+/// Σ of lanes of bytes, or of wider ones.
+template <class V>
+[[gnu::always_inline]] inline std::uint64_t sum_of_counts(V counts) {
+#if defined(__SSE2__)
+  if constexpr (sizeof(counts[0]) == 1) return sum_of_lanes(sums_of_eight(counts));
+#endif
+  return sum_of_lanes(counts);
+}
+
 /// How many elements are not 0.
 template <class T, bool kFloating>
 [[gnu::noinline]] std::uint64_t count_of_run(const Word<T, kFloating>* x, Index n) {
   constexpr int kAccumulators = 4;
-  constexpr Index kMostSteps = 255;  // what 8 bits hold
+  constexpr Index kMostSteps = 255 / kAccumulators;  // together they are no more than 8 bits hold
   using V = Integers<T>;
   constexpr Index kWidth = sizeof(V) / sizeof(T), kStep = kWidth * kAccumulators;
   const V matters = V{} + Word<T, kFloating>::kMatters;
@@ -311,11 +285,11 @@ template <class T, bool kFloating>
         prefetch(x + i + k * kWidth);
         counts[k] -= reinterpret_cast<V>((load_integers<V>(x + i + k * kWidth) & matters) == V{});
       }
-    for (const V& count : counts) zeros += sum_of_lanes(count);
+    zeros += sum_of_counts((counts[0] + counts[1]) + (counts[2] + counts[3]));
   }
   for (; i + kWidth <= n; i += kWidth) {
     prefetch(x + i);
-    zeros += sum_of_lanes(-reinterpret_cast<V>((load_integers<V>(x + i) & matters) == V{}));
+    zeros += sum_of_counts(-reinterpret_cast<V>((load_integers<V>(x + i) & matters) == V{}));
   }
   for (; i < n; ++i) zeros += (x[i].bits & Word<T, kFloating>::kMatters) == 0;
   return static_cast<std::uint64_t>(n) - zeros;
