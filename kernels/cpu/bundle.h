@@ -5,98 +5,68 @@
 
 namespace ndfold::simd {
 
-/// A run of n elements as lanes of states, by kCount accumulators; n has as many whole groups of lanes.
-template <int kCount, class LaneFold, class T>
-typename LaneFold::State fold_run(const LaneFold& fold, const T* x, Index n) {
-  using V = typename LaneFold::Value;
-  using State = typename LaneFold::State;
-  constexpr int kWidth = kLanes<V>;
-  const auto mapped_end = [&](const T* end, int rest) {
-    const State mapped = fold.map(load_first(end, rest), 0);
-    return select_state(first_lanes<ScalarOf<V>>(rest), mapped, fold.identity());
-  };
-  if constexpr (kCount == 0) {
-    return mapped_end(x, static_cast<int>(n));
-  } else {
-    State sums[kCount];
-    for (int k = 0; k < kCount; ++k)
-      prefetch<kAheadOf<LaneFold>>(x + k * kWidth), sums[k] = fold.map(load<V>(x + k * kWidth), 0);
-    const auto add = [&](int k, V here) { sums[k] = fold.combine(sums[k], fold.map(here, 0)); };
-    Index i = kCount * kWidth;
-    for (; i + kCount * kWidth <= n; i += kCount * kWidth)
-      for (int k = 0; k < kCount; ++k)
-        prefetch<kAheadOf<LaneFold>>(x + i + k * kWidth), add(k, load<V>(x + i + k * kWidth));
-    each_group<V, kCount - 1>(x + i, n - i, add);
-    if (const int rest = static_cast<int>(n % kWidth); rest > 0)
-      sums[kCount - 1] = fold.combine(sums[kCount - 1], mapped_end(x + n - rest, rest));
-    for (int half = kCount / 2; half > 0; half /= 2)
-      for (int k = 0; k < half; ++k) sums[k] = fold.combine(sums[k], sums[k + half]);
-    return sums[0];
+/// Runs of fewer vectors than this are folded by two accumulators. One run after the other, always: in any other order
+/// memory is slower ([131072,64] f64: 1.87 ms, 2.07 two by two).
+inline constexpr Index kLongRunVectors = 16;
+
+/// As many runs as there are lanes: at a pitch, or wherever they are. A list of them costs memory some of its time:
+/// [262144,64] f32 took 1.77 ms, and 1.91 with one.
+template <class T>
+struct PitchedRuns {
+  const T* first;
+  Index pitch;
+  const T* operator()(int i) const { return first + i * pitch; }
+};
+template <class T>
+struct ListedRuns {
+  const T* const* runs;
+  Index offset;
+  const T* operator()(int i) const { return runs[i] + offset; }
+};
+
+/// What is folded of each, and how far from it lines are asked for.
+struct RunLength {
+  Index length, ahead;
+};
+
+/// states[i] = run i, as lanes of states.
+template <bool kLong, class FoldOf, class State, class Runs, class Watch>
+[[gnu::always_inline]] inline void fold_runs(const FoldOf& fold_of, const Runs& runs, RunLength run, State* states,
+                                             Watch& watch) {
+  using LaneFold = std::decay_t<decltype(fold_of(0))>;
+  const Index ahead = kLooksAgain<LaneFold> ? 2 * run.ahead : run.ahead;
+  for (int i = 0; i < kLanes<typename LaneFold::Value>; ++i) {
+    const LaneFold fold = fold_of(i);
+    Accumulators<LaneFold, Watch, kLong ? 8 : 2> sums(fold, watch);
+    sums.add(runs(i), run.length, ahead);
+    states[i] = sums.total();
   }
 }
 
-/// The quick extremum of a run, as lanes; `lost` is on where a NaN was met.
-template <int kCount, class LaneFold, class T>
-typename LaneFold::Value run_extremum(const T* x, Index n, typename Quick<LaneFold>::Unordered& lost) {
-  using Quick = Quick<LaneFold>;
+/// The states of kLanes runs: lane i is run i's.
+template <bool kLong, class LaneFold, class Runs>
+typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunLength run) {
   using V = typename LaneFold::Value;
   constexpr int kWidth = kLanes<V>;
-  V best[kCount == 0 ? 1 : kCount];
-  const auto take = [&](int k, V here) {
-    best[k] = Quick::nearest(best[k], Quick::map(here));
-    lost = either(lost, unordered(here, here));
-  };
-  const auto take_end = [&](int k, const T* end, int rest) {
-    const V here = load_first(end, rest);
-    lost = either(lost, unordered(here, here));
-    return Quick::nearest(best[k], select(first_lanes<ScalarOf<V>>(rest), Quick::map(here), Quick::identity()));
-  };
-  for (auto& one : best) one = Quick::identity();
-  if constexpr (kCount == 0) return take_end(0, x, static_cast<int>(n));
-  Index i = 0;
-  if constexpr (kCount % 2 == 0 && kCount > 0)
-    for (; i + kCount * kWidth <= n; i += kCount * kWidth)
-      for (int k = 0; k < kCount; k += 2) {
-        prefetch(x + i + k * kWidth), prefetch(x + i + (k + 1) * kWidth);
-        const V a = load<V>(x + i + k * kWidth), b = load<V>(x + i + (k + 1) * kWidth);
-        best[k] = Quick::nearest(best[k], Quick::map(a));
-        best[k + 1] = Quick::nearest(best[k + 1], Quick::map(b));
-        lost = either(lost, unordered(a, b));
-      }
-  constexpr int kEnds = kCount > 1 ? kCount - 1 : 1;
-  each_group<V, kEnds>(x + i, n - i, take);
-  if (const int rest = static_cast<int>(n % kWidth); rest > 0)
-    best[kEnds - 1] = take_end(kEnds - 1, x + n - rest, rest);
-  for (int half = kCount / 2; half > 0; half /= 2)
-    for (int k = 0; k < half; ++k) best[k] = Quick::nearest(best[k], best[k + half]);
-  return best[0];
-}
-
-/// The states of kLanes runs of n elements, runs[i] + offset: lane i is run i's.
-template <int kCount, class LaneFold, class T>
-typename LaneFold::State fold_group(const LaneFold& fold, const T* const* runs, Index offset, Index n) {
-  using V = typename LaneFold::Value;
-  constexpr int kWidth = kLanes<V>;
+  NoWatch nothing;
   if constexpr (PivotFold<LaneFold>) {
-    const V totals = fold_group<kCount>(fold.pivot_fold(), runs, offset, n);
-    const V pivots = fold.pivot(totals, n);
+    const Index n = run.length;
+    const V totals = fold_group<kLong>(fold.pivot_fold(), runs, run), pivots = fold.pivot(totals, n);
     ScalarOf<V> pivot[kWidth];
     store(pivot, pivots);
     V around[kWidth];
-    for (int i = 0; i < kWidth; ++i)
-      around[i] = fold_run<kCount>(fold.around(splat<V>(pivot[i]), n), runs[i] + offset, n);
-    const auto sum = fold.around(pivots, n);
-    return fold.join(totals, pivots, fold_sections<kWidth>(sum, around), n);
+    fold_runs<kLong>([&](int i) { return fold.around(splat<V>(pivot[i]), n); }, runs, run, around, nothing);
+    return fold.join(totals, pivots, fold_sections<kWidth>(fold.around(pivots, n), around), n);
   } else {
     if constexpr (HasQuick<LaneFold>) {
       V best[kWidth];
-      auto lost = Quick<LaneFold>::none();
-      for (int i = 0; i < kWidth; ++i) best[i] = run_extremum<kCount, LaneFold>(runs[i] + offset, n, lost);
+      NanWatch<V> watch;
+      fold_runs<kLong>([](int) { return Nearest<LaneFold>(); }, runs, run, best, watch);
       const V all = fold_sections<kWidth>(Nearest<LaneFold>(), best);
-      if (!any(lost) && !Quick<LaneFold>::has_zero(all)) return all;
+      if (!any(watch.found) && !Quick<LaneFold>::has_zero(all)) return all;
     }
     typename LaneFold::State states[kWidth];
-    for (int i = 0; i < kWidth; ++i) states[i] = fold_run<kCount>(fold, runs[i] + offset, n);
+    fold_runs<kLong>([&](int) { return fold; }, runs, run, states, nothing);
     return fold_sections<kWidth>(fold, states);
   }
 }
@@ -132,13 +102,11 @@ typename LaneFold::State fold_packed(const LaneFold& fold, const T* x) {
   } else {
     if constexpr (HasQuick<LaneFold>) {
       V best[kLength];
-      auto lost = Quick<LaneFold>::none();
-      for (int j = 0; j < kLength; ++j) {
-        best[j] = Quick<LaneFold>::map(here[j]);
-        lost = either(lost, unordered(here[j], here[j]));
-      }
+      NanWatch<V> watch;
+      for (int j = 0; j < kLength; j += 2) watch.see(here[j], here[j + 1]);
+      for (int j = 0; j < kLength; ++j) best[j] = Quick<LaneFold>::map(here[j]);
       const V all = fold_sections<kLength>(Nearest<LaneFold>(), best);
-      if (!any(lost) && !Quick<LaneFold>::has_zero(all)) return in_order(all);
+      if (!any(watch.found) && !Quick<LaneFold>::has_zero(all)) return in_order(all);
     }
     typename LaneFold::State some[kLength];
     for (int j = 0; j < kLength; ++j) some[j] = fold.map(here[j], 0);
@@ -146,30 +114,45 @@ typename LaneFold::State fold_packed(const LaneFold& fold, const T* x) {
   }
 }
 
-/// Runs of `length` elements: row r of them at runs[i] + offsets[r], kLanes to a group.
+/// Groups of runs of `length` elements, kLanes to a group; row r of them is offsets[r] further on.
 template <class T>
 struct Bundle {
-  const T* const* runs;
-  Index groups, length;
-  Index packed;  ///< groups, from the first on, whose runs lie one behind the other
+  const T* first;
+  Index pitch;    ///< from one run to the next
+  Index pitched;  ///< in so many groups; those of the others are listed
+  const T* const* listed;
+  Index groups;
+  Index length;
+  Index ahead;  ///< elements from a run to the one that is asked for while it is folded
   const Index* offsets;
   int rows;
+
+  template <int kWidth>
+  const T* run(Index i) const {
+    return i < pitched * kWidth ? first + i * pitch : listed[i - pitched * kWidth];
+  }
 };
 
-/// kPacked: the length of runs that may lie packed, or 0.
-template <int kCount, int kPacked, class LaneFold, class T>
+/// kPacked: the length of runs that may lie one behind the other, or 0.
+template <bool kLong, int kPacked, class LaneFold, class T>
 [[gnu::flatten, gnu::noinline]] void fold_groups_by(const LaneFold& fold, const Bundle<T>& bundle,
                                                     typename LaneFold::State* to) {
   constexpr int kWidth = kLanes<typename LaneFold::Value>;
+  const RunLength run{bundle.length, bundle.ahead};
   for (int r = 0; r < bundle.rows; ++r) {
     const Index offset = bundle.offsets[r];
     const auto take = [&](Index g, typename LaneFold::State state) {
       to[g] = r == 0 ? state : fold.combine(to[g], state);
     };
+    const T* first = bundle.first + offset;
     Index g = 0;
-    if constexpr (kPacked > 0)
-      for (; g < bundle.packed; ++g) take(g, fold_packed<kPacked>(fold, bundle.runs[g * kWidth] + offset));
-    for (; g < bundle.groups; ++g) take(g, fold_group<kCount>(fold, bundle.runs + g * kWidth, offset, bundle.length));
+    for (; g < bundle.pitched; ++g, first += kWidth * bundle.pitch)
+      if constexpr (kPacked > 0)
+        take(g, fold_packed<kPacked>(fold, first));
+      else
+        take(g, fold_group<kLong>(fold, PitchedRuns<T>{first, bundle.pitch}, run));
+    for (; g < bundle.groups; ++g)
+      take(g, fold_group<kLong>(fold, ListedRuns<T>{bundle.listed + (g - bundle.pitched) * kWidth, offset}, run));
   }
 }
 
@@ -177,18 +160,17 @@ template <int kCount, int kPacked, class LaneFold, class T>
 template <class LaneFold, class T>
 void fold_groups(const LaneFold& fold, const Bundle<T>& bundle, typename LaneFold::State* to) {
   constexpr int kWidth = kLanes<typename LaneFold::Value>;
-  const Index n = bundle.length, whole = n / kWidth;
-  if constexpr (kWidth > 2)
-    if (n == 2) return fold_groups_by<0, 2>(fold, bundle, to);
-  if constexpr (kWidth > 4)
-    if (n == 4) return fold_groups_by<0, 4>(fold, bundle, to);
-  if constexpr (kWidth > 8)
-    if (n == 8) return fold_groups_by<0, 8>(fold, bundle, to);
-  if (whole >= 8) return fold_groups_by<8, 0>(fold, bundle, to);
-  if (whole >= 4) return fold_groups_by<4, 0>(fold, bundle, to);
-  if (whole >= 2) return fold_groups_by<2, 0>(fold, bundle, to);
-  if (whole >= 1) return fold_groups_by<1, 0>(fold, bundle, to);
-  return fold_groups_by<0, 0>(fold, bundle, to);
+  const Index n = bundle.length;
+  if (n == bundle.pitch) {
+    if constexpr (kWidth > 2)
+      if (n == 2) return fold_groups_by<false, 2>(fold, bundle, to);
+    if constexpr (kWidth > 4)
+      if (n == 4) return fold_groups_by<false, 4>(fold, bundle, to);
+    if constexpr (kWidth > 8)
+      if (n == 8) return fold_groups_by<false, 8>(fold, bundle, to);
+  }
+  if (n >= kLongRunVectors * kWidth) return fold_groups_by<true, 0>(fold, bundle, to);
+  return fold_groups_by<false, 0>(fold, bundle, to);
 }
 
 }  // namespace ndfold::simd

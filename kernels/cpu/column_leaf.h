@@ -31,24 +31,35 @@ V load_columns(const T* row, Index group, Index columns) {
     return static_cast<V>(*row);
 }
 
-/// Rows that are folded before they meet a state, while as many that follow are asked for. More streams at once get
-/// into each other's way in L1; short rows need more, to be far enough ahead.
-inline constexpr int kRowsAtOnce = 4, kShortRowsAtOnce = 8;
-inline constexpr Index kShortRowBytes = 1024;
+/// Rows that are folded before they meet a state.
+inline constexpr int kRowsAtOnce = 8;
 
-/// Calls work(g) for each group, two at a time, after asking for both in kCount rows that come later: memory likes two
-/// lines side by side better than one. A second look asks for the next leaf.
-template <int kCount, bool kSecondLook, class Rows, class Work>
-void each_together(const Rows& rows, int r, Index groups, Index width, const Work& work) {
+/// Machines follow a few streams by themselves, and better than when they are told what comes ([4096,4096] on a Zen 5:
+/// 1.65 ms, 1.81 with prefetches), but for short rows ([262144,64]: 2.5 ms, 2.0 with).
+inline constexpr Index kAskedRowBytes = 512;
+
+/// Calls work(whether to ask for later rows) with an integral constant, for rows of so many bytes.
+template <class Work>
+void with_asking(Index bytes, const Work& work) {
+  if (bytes <= kAskedRowBytes)
+    work(std::true_type());
+  else
+    work(std::false_type());
+}
+
+/// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
+/// asks for both in kCount rows that come later first.
+template <int kCount, bool kAsk, class Rows, class Work>
+[[gnu::always_inline]] inline void each_together(const Rows& rows, int r, Index groups, Index width, const Work& work) {
   constexpr Index kTogether = 2;
-  for (Index g = 0; g < groups; g += kTogether) {
-    if constexpr (requires { rows.coming(r); })
-      for (int k = 0; k < kCount; ++k) {
-        const auto* later = (kSecondLook ? rows.of_next_leaf(r + k) : rows.coming(r + k)) + g * width;
-        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(later + t * width);
-      }
-    for (Index t = 0; t < kTogether && g + t < groups; ++t) work(g + t);
+  Index g = 0;
+  for (; g + kTogether <= groups; g += kTogether) {
+    if constexpr (kAsk && requires { rows.coming(r); })
+      for (int k = 0; k < kCount; ++k)
+        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(rows.coming(r + k) + (g + t) * width);
+    for (Index t = 0; t < kTogether; ++t) work(g + t);
   }
+  if (g < groups) work(g);
 }
 
 /// Calls work(r, integral constant of how many) for all of `count` rows, the first of which begin.
@@ -76,7 +87,7 @@ void fold_numbers(const Fold& fold, Index columns, State* __restrict states, con
 }
 
 /// Some rows from r on of whole groups, pairwise, into `states`; to them when kFirst, as they hold nothing yet.
-template <bool kFirst, class FoldOf, class Rows, class State, int... K>
+template <bool kFirst, bool kAsk, class FoldOf, class Rows, class State, int... K>
 void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups, State* __restrict states,
                     std::integer_sequence<int, K...>) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
@@ -90,7 +101,7 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
         for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
-    each_together<kCount, kLooksAgain<std::decay_t<decltype(fold_of(0))>>>(rows, r, groups, kLanes<V>, fold_group);
+    each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, fold_group);
   } else {
     fold_numbers<kFirst>(fold_of(0), groups, states, rows.row(r + K)...);
   }
@@ -102,13 +113,11 @@ template <class FoldOf, class Rows, class State>
                                                        Index columns, State* __restrict states) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
   const Index whole = columns / kLanes<V>, groups = ColumnPlace<V>::groups(columns);
-  const auto fold_some = [&](auto first, int r, auto which) {
-    fold_some_rows<first>(fold_of, rows, r, whole, states, which);
-  };
-  if (columns * static_cast<Index>(sizeof(ScalarOf<V>)) <= kShortRowBytes)
-    each_rows<kShortRowsAtOnce>(count, fold_some);
-  else
-    each_rows<kRowsAtOnce>(count, fold_some);
+  with_asking(columns * static_cast<Index>(sizeof(ScalarOf<V>)), [&](auto ask) {
+    each_rows<kRowsAtOnce>(count, [&](auto first, int r, auto which) {
+      fold_some_rows<first, ask>(fold_of, rows, r, whole, states, which);
+    });
+  });
   for (Index g = whole; g < groups; ++g) {
     states[g] = fold_of(g).identity();
     for (int r = 0; r < count; ++r)
@@ -130,21 +139,19 @@ struct RowsFrom {
   auto row(int r) const { return rows.row(r) + first; }
   auto coming(int r) const requires requires { rows.coming(r); }
   { return rows.coming(r) + first; }
-  auto of_next_leaf(int r) const requires requires { rows.of_next_leaf(r); }
-  { return rows.of_next_leaf(r) + first; }
 };
 
-/// Some rows from r on into the quick extrema of whole groups; `lost` is on where a NaN was met.
-template <bool kFirst, class LaneFold, class Rows, int... K>
+/// Some rows from r on into the quick extrema of whole groups.
+template <bool kFirst, bool kAsk, class LaneFold, class Rows, int... K>
 void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::Value* __restrict states,
-                     typename Quick<LaneFold>::Unordered& lost, std::integer_sequence<int, K...>) {
+                     NanWatch<typename LaneFold::Value>& watch, std::integer_sequence<int, K...>) {
   using Quick = Quick<LaneFold>;
   using V = typename LaneFold::Value;
   constexpr int kCount = sizeof...(K);
   const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
-  each_together<kCount, false>(rows, r, groups, kLanes<V>, [&](Index g) {
+  each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, [&](Index g) {
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
-    for (int k = 0; k < kCount; k += 2) lost = either(lost, unordered(some[k], some[kCount == 1 ? k : k + 1]));
+    watch.see(some[K]...);
     for (V& one : some) one = Quick::map(one);
     for (int half = kCount / 2; half > 0; half /= 2)
       for (int k = 0; k < half; ++k) some[k] = Quick::nearest(some[k], some[k + half]);
@@ -157,16 +164,15 @@ template <class LaneFold, class Rows>
 [[gnu::flatten, gnu::noinline]] bool column_extrema(const Rows& rows, int count, Index groups,
                                                     typename LaneFold::Value* __restrict states) {
   using V = typename LaneFold::Value;
-  auto lost = Quick<LaneFold>::none();
-  const auto take_some = [&](auto first, int r, auto which) {
-    nearest_of_rows<first, LaneFold>(rows, r, groups, states, lost, which);
-  };
-  if (groups * static_cast<Index>(sizeof(V)) <= kShortRowBytes)
-    each_rows<kShortRowsAtOnce>(count, take_some);
-  else
-    each_rows<kRowsAtOnce>(count, take_some);
-  for (Index g = 0; g < groups; ++g) lost = either(lost, equal(states[g], splat<V>(0)));
-  return !any(lost);
+  NanWatch<V> watch;
+  with_asking(groups * static_cast<Index>(sizeof(V)), [&](auto ask) {
+    each_rows<kRowsAtOnce>(count, [&](auto first, int r, auto which) {
+      nearest_of_rows<first, ask, LaneFold>(rows, r, groups, states, watch, which);
+    });
+  });
+  auto uncertain = watch.found;
+  for (Index g = 0; g < groups; ++g) uncertain = either(uncertain, equal(states[g], splat<V>(0)));
+  return !any(uncertain);
 }
 
 /// max and min quickly, and again exactly where that was not certain: a few columns at a time, which stay in L1.

@@ -75,7 +75,6 @@ class ColumnRows {
   const T* row(int r) const { return row_[r]; }
   /// The row that will be read kAheadBytes after row r, as far as one can tell: for prefetches only.
   const T* coming(int r) const { return row_[r + ahead_]; }
-  const T* of_next_leaf(int r) const { return row_[direct_ ? r + kLeafRows : r]; }
   Index index(int r) const { return index_[r]; }  // argmax, argmin: row-major index; softmax: output offset
   Index lowest_index(int count) const { return *std::min_element(index_, index_ + count); }
 

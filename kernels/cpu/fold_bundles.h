@@ -29,7 +29,7 @@ bool are_bundled(const Arguments& step) {
          inner(step.reduced).size <= kChunk && elements(step.kept) >= kLanes<LanesOf<A>> / 2;
 }
 
-/// The states of outputs whose runs begin at bundle.runs; its rows are filled in here.
+/// The states of a bundle's outputs; its rows are filled in here.
 template <template <class> class F, class A, class T>
 void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle<T> bundle, typename F<A>::State* all) {
   using LaneFold = F<LanesOf<A>>;
@@ -74,7 +74,7 @@ void arg_bundle(const Arguments& step, Bundle<T> bundle, Index outputs, typename
     for (Index g = 0; g < bundle.groups; ++g) store(values + g * kLanes<V>, extrema[g]);
     for (Index i = 0; i < outputs; ++i) {
       if (r > 0 && fold.combine(all[i], {values[i], index}).index != index) continue;
-      const Index at = find_same<F<A>>(bundle.runs[i] + offset, run.size, values[i]);
+      const Index at = find_same<F<A>>(bundle.template run<kLanes<V>>(i) + offset, run.size, values[i]);
       all[i] = fold.combine(all[i], {values[i], index + at * run.out});
     }
   }
@@ -98,6 +98,13 @@ struct BundleShape {
   }
 };
 
+/// Elements from a run to the one that lies kAheadBytes of elements behind it.
+template <class T>
+Index runs_ahead(Index length, Index pitch) {
+  const Index some = std::max<Index>(length, 1);  // nothing is folded of empty runs
+  return (kAheadBytes / static_cast<Index>(sizeof(T)) + some - 1) / some * pitch;
+}
+
 template <template <class> class F, class A, class T>
 void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
   using V = LanesOf<A>;
@@ -108,20 +115,28 @@ void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index
   Stretches from(step.kept, first), to(step.kept, first);
   for (Index at = first; at < last;) {
     const Index most = std::min(shape.most, last - at);
-    const T* runs[kMostBundled];
-    Index outputs = 0, stretches = 0;
-    do {
-      const auto stretch = from.next(most - outputs);
-      const T* start = reinterpret_cast<const T*>(step.in) + stretch.in;
-      for (Index j = 0; j < stretch.count; ++j) runs[outputs++] = start + j * from.run().in;
-      ++stretches;
-    } while (outputs < most && !shape.one_line);
-    const Index groups = (outputs + kWidth - 1) / kWidth;
-    for (Index i = outputs; i < groups * kWidth; ++i) runs[i] = runs[outputs - 1];
-    const Index length = inner(step.reduced).size;
-    const Index packed = stretches == 1 && from.run().in == length ? outputs / kWidth : 0;
-    const Bundle<T> bundle{
-        .runs = runs, .groups = groups, .length = length, .packed = packed, .offsets = nullptr, .rows = 0};
+    const T* listed[kMostBundled];
+    auto side_by_side = from.next(most);
+    const Index length = inner(step.reduced).size, pitch = from.run().in;
+    Bundle<T> bundle{.first = reinterpret_cast<const T*>(step.in) + side_by_side.in,
+                     .pitch = pitch,
+                     .pitched = side_by_side.count / kWidth,
+                     .listed = listed,
+                     .groups = 0,
+                     .length = length,
+                     .ahead = runs_ahead<T>(length, pitch),
+                     .offsets = nullptr,
+                     .rows = 0};
+    Index outputs = bundle.pitched * kWidth, others = 0;
+    for (Index skipped = outputs;; skipped = 0) {
+      const T* start = reinterpret_cast<const T*>(step.in) + side_by_side.in;
+      for (Index j = skipped; j < side_by_side.count; ++j) listed[others++] = start + j * pitch;
+      if (outputs + others == most || shape.one_line) break;
+      side_by_side = from.next(most - outputs - others);
+    }
+    outputs += others;
+    bundle.groups = (outputs + kWidth - 1) / kWidth;
+    for (; others % kWidth != 0; ++others) listed[others] = listed[others - 1];
     State all[kMostBundled];
     if constexpr (kHasIndex<F, A>)
       arg_bundle<F, A>(step, bundle, outputs, all);

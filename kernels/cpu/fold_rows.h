@@ -9,17 +9,25 @@
 
 namespace ndfold::simd {
 
-/// Elements of a leaf: few where rounding adds up, many where order does not matter.
-template <template <class> class F, class A>
-inline constexpr Index kLeafElements = (std::is_integral_v<A> || HasQuick<F<LanesOf<A>>> || kHasIndex<F, A>)
-                                           ? 8 * kChunk
-                                           : kChunk;
+/// Elements of a leaf: few where they are looked at twice, 32 additions for each accumulator's lane where rounding adds
+/// up, many where order does not matter.
+template <template <class> class F, class A, class T>
+inline constexpr Index kLeafElements = PivotFold<F<A>> ? kChunk : std::max<Index>(kChunk, 32 * 8 * kLanes<LanesOf<A>>);
+template <template <class> class F, class A, class T>
+requires(HasQuick<F<LanesOf<A>>> || kHasIndex<F, A>) inline constexpr Index kLeafElements<F, A, T> = 8 * kChunk;
+template <template <class> class F, class A, class T>
+requires(!kHasIndex<F, A> && (std::is_integral_v<A> ||
+                              kFoldsIntegers<F<A>, T>)) inline constexpr Index kLeafElements<F, A, T> = 64 * kChunk;
+
+/// Leaves of lanes meet as lanes, and lanes once a row.
+template <template <class> class F, class A, class T>
+inline constexpr bool kLeafInLanes = IsLanes<LanesOf<A>> && !PivotFold<F<A>> && !kFoldsIntegers<F<A>, T>;
 
 template <template <class> class F, class A, Loading kLoading, class T>
 typename F<A>::State fold_row_as(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
                                  Index begin, Index end) {
   const auto numbers = make_fold<F<A>>(parameters);
-  RowWalk<T, kLoading> walk(step, base, begin, end, kLeafElements<F, A>);
+  RowWalk<T, kLoading> walk(step, base, begin, end, kLeafElements<F, A, T>);
   Leaf<T> leaf;
   if constexpr (kHasIndex<F, A>) {
     auto best = numbers.identity();
@@ -27,9 +35,15 @@ typename F<A>::State fold_row_as(const Arguments& step, const FoldParameters& pa
     return best;
   } else {
     const auto lanes = make_fold<F<LanesOf<A>>>(parameters);
-    Tree<F<A>> tree(numbers);
-    while (walk.next(leaf)) tree.push(fold_leaf<F>(numbers, lanes, leaf));
-    return tree.result();
+    if constexpr (kLeafInLanes<F, A, T>) {
+      Tree<F<LanesOf<A>>> tree(lanes);
+      while (walk.next(leaf)) tree.push(leaf_in_lanes(lanes, leaf));
+      return meet(numbers, lanes, tree.result());
+    } else {
+      Tree<F<A>> tree(numbers);
+      while (walk.next(leaf)) tree.push(fold_leaf<F>(numbers, lanes, leaf));
+      return tree.result();
+    }
   }
 }
 

@@ -1,11 +1,8 @@
-// A leaf of a row's tree: up to kChunk elements in a few contiguous segments, folded by independent accumulators.
+// A leaf of a row's tree: elements in a few contiguous segments, folded by independent accumulators.
 #pragma once
+#include "kernels/cpu/accumulators.h"
 #include "kernels/cpu/arguments.h"
 #include "kernels/cpu/integer_leaf.h"
-#include "kernels/cpu/quick_extremum.h"
-#include "kernels/cpu/states.h"
-
-#include <utility>
 
 namespace ndfold::simd {
 
@@ -24,15 +21,6 @@ struct Leaf {
   Index elements = 0;
 };
 
-/// A fold around a pivot looks at elements for the second time.
-template <class LaneFold>
-inline constexpr bool kLooksAgain = requires(LaneFold fold) {
-  fold.mean;
-}
-|| requires(LaneFold fold) { fold.pivot; };
-template <class LaneFold>
-inline constexpr Index kAheadOf = kLooksAgain<LaneFold> ? kAheadOfSecondLook : kAheadBytes;
-
 /// SIMD lanes where Eigen has packets and folds have text for them; the compiler vectorizes the integers by itself.
 template <class A>
 struct ValueOf {
@@ -49,85 +37,45 @@ struct ValueOf<double> {
 template <class A>
 using LanesOf = typename ValueOf<A>::type;
 
-/// Whole groups of lanes of x, at most kCount of them, each to its own of `sums`.
-template <class V, int kCount, class T, class Work>
-void each_group(const T* x, Index n, Work&& work) {
-  [&]<int... K>(std::integer_sequence<int, K...>) {
-    (void)(... && (n >= (K + 1) * kLanes<V> && (work(K, load<V>(x + K * kLanes<V>)), true)));
+/// A leaf as states by independent accumulators, one that the compiler makes lanes of where it has them. A function of
+/// its own: inlined into a caller, its accumulators lose their registers.
+template <class LaneFold, class Watch, class T>
+[[gnu::flatten, gnu::noinline]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<T>& leaf,
+                                                                    Watch& watch) {
+  if constexpr (IsLanes<typename LaneFold::Value>) {
+    Accumulators<LaneFold, Watch> sums(fold, watch);
+    for (int s = 0; s < leaf.count; ++s)
+      sums.add(leaf.segments[s].start, leaf.segments[s].length, kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)));
+    return sums.total();
+  } else {
+    auto sum = fold.identity();
+    for (int s = 0; s < leaf.count; ++s)
+      for (Index i = 0; i < leaf.segments[s].length; ++i)
+        sum = fold.combine(sum, fold.map(static_cast<typename LaneFold::Value>(leaf.segments[s].start[i]), 0));
+    return sum;
   }
-  (std::make_integer_sequence<int, kCount>());
 }
 
-/// A leaf as lanes of states. A function of its own: inlined into a caller, its accumulators lose their registers.
+/// A leaf in one look, as lanes of states.
 template <class LaneFold, class T>
-[[gnu::flatten, gnu::noinline]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<T>& leaf) {
-  using V = typename LaneFold::Value;
-  constexpr int kWidth = kLanes<V>;
-  constexpr int kAccumulators = kWidth > 1 ? 8 : 1;
-  typename LaneFold::State sums[kAccumulators];
-  for (auto& sum : sums) sum = fold.identity();
-  for (int s = 0; s < leaf.count; ++s) {
-    const T* x = leaf.segments[s].start;
-    const Index n = leaf.segments[s].length;
-    Index i = 0;
-    for (; i + kAccumulators * kWidth <= n; i += kAccumulators * kWidth)
-      for (int k = 0; k < kAccumulators; ++k) {
-        if constexpr (kWidth > 1) prefetch<kAheadOf<LaneFold>>(x + i + k * kWidth);
-        sums[k] = fold.combine(sums[k], fold.map(load<V>(x + i + k * kWidth), 0));
-      }
-    if constexpr (kWidth > 1) {
-      // At most one group an accumulator, and the last, incomplete group to the last: no running sums of many ends.
-      const auto add = [&](int k, V here) { sums[k] = fold.combine(sums[k], fold.map(here, 0)); };
-      each_group<V, kAccumulators - 1>(x + i, n - i, add);
-      if (const int rest = static_cast<int>(n % kWidth); rest > 0) {
-        const auto mapped = fold.map(load_first(x + n - rest, rest), 0);
-        auto& last = sums[kAccumulators - 1];
-        last = fold.combine(last, select_state(first_lanes<ScalarOf<V>>(rest), mapped, fold.identity()));
-      }
-    }
+typename LaneFold::State leaf_in_lanes(const LaneFold& lanes, const Leaf<T>& leaf) {
+  if constexpr (HasQuick<LaneFold>) {
+    NanWatch<typename LaneFold::Value> watch;
+    const auto nearest = leaf_lanes(Nearest<LaneFold>(), leaf, watch);
+    if (!any(watch.found) && !Quick<LaneFold>::has_zero(nearest)) return nearest;
   }
-  for (int half = kAccumulators / 2; half > 0; half /= 2)
-    for (int k = 0; k < half; ++k) sums[k] = fold.combine(sums[k], sums[k + half]);
-  return sums[0];
+  NoWatch nothing;
+  return leaf_lanes(lanes, leaf, nothing);
 }
 
-/// The quick extremum of a leaf; whether it is certain.
-template <class LaneFold, class T>
-[[gnu::flatten, gnu::noinline]] bool leaf_extremum(const Leaf<T>& leaf, ScalarOf<typename LaneFold::Value>& extremum) {
-  using Quick = Quick<LaneFold>;
-  using V = typename LaneFold::Value;
-  constexpr int kWidth = kLanes<V>, kAccumulators = 8;
-  V best[kAccumulators];
-  for (auto& one : best) one = Quick::identity();
-  auto lost = Quick::none();
-  for (int s = 0; s < leaf.count; ++s) {
-    const T* x = leaf.segments[s].start;
-    const Index n = leaf.segments[s].length;
-    Index i = 0;
-    for (; i + kAccumulators * kWidth <= n; i += kAccumulators * kWidth)
-      for (int k = 0; k < kAccumulators; k += 2) {
-        prefetch(x + i + k * kWidth), prefetch(x + i + (k + 1) * kWidth);
-        const V a = load<V>(x + i + k * kWidth), b = load<V>(x + i + (k + 1) * kWidth);
-        best[k] = Quick::nearest(best[k], Quick::map(a));
-        best[k + 1] = Quick::nearest(best[k + 1], Quick::map(b));
-        lost = either(lost, unordered(a, b));
-      }
-    const auto take = [&](int k, V here) {
-      best[k] = Quick::nearest(best[k], Quick::map(here));
-      lost = either(lost, unordered(here, here));
-    };
-    each_group<V, kAccumulators - 1>(x + i, n - i, take);
-    if (const int rest = static_cast<int>(n % kWidth); rest > 0) {
-      const V here = load_first(x + n - rest, rest);
-      const V mapped = select(first_lanes<ScalarOf<V>>(rest), Quick::map(here), Quick::identity());
-      best[kAccumulators - 1] = Quick::nearest(best[kAccumulators - 1], mapped);
-      lost = either(lost, unordered(here, here));
-    }
+/// All lanes folded into one state, quickly where that is certain.
+template <class NumberFold, class LaneFold>
+typename NumberFold::State meet(const NumberFold& numbers, const LaneFold& lanes, typename LaneFold::State states) {
+  if constexpr (HasQuick<LaneFold>) {
+    const auto nearest = lane(fold_halves<kLanes<typename LaneFold::Value> / 2>(Nearest<LaneFold>(), states), 0);
+    if (!any(unordered(states, states)) && nearest != 0) return nearest;
   }
-  for (int half = kAccumulators / 2; half > 0; half /= 2)
-    for (int k = 0; k < half; ++k) best[k] = Quick::nearest(best[k], best[k + half]);
-  extremum = lane(fold_halves<kWidth / 2>(Nearest<LaneFold>(), best[0]), 0);
-  return !any(lost) && extremum != 0;
+  return fold_lanes(numbers, lanes, states);
 }
 
 /// A leaf in one look; `lanes` and `numbers` are the same fold.
@@ -138,12 +86,8 @@ typename NumberFold::State fold_leaf_once(const NumberFold& numbers, const LaneF
     for (int s = 0; s < leaf.count; ++s)
       total += fold_run_of_integers(numbers, leaf.segments[s].start, leaf.segments[s].length);
     return total;
-  } else if constexpr (HasQuick<LaneFold>) {
-    typename NumberFold::State extremum;
-    if (leaf_extremum<LaneFold>(leaf, extremum)) return extremum;
-    return fold_lanes(numbers, lanes, leaf_lanes(lanes, leaf));
   } else {
-    return fold_lanes(numbers, lanes, leaf_lanes(lanes, leaf));
+    return meet(numbers, lanes, leaf_in_lanes(lanes, leaf));
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace ndfold::simd {
 
-#if defined(__AVX512F__) && defined(__AVX512VL__)
+#if defined(__AVX512DQ__) && defined(__AVX512VL__)
 
 /// Lane i is bit i.
 template <class T>
@@ -50,10 +50,9 @@ template <class T>
 bool any(Mask<T> mask) {
   return mask.value != 0;
 }
-template <class T>
-Mask<T> either(Mask<T> a, Mask<T> b) {
-  return {static_cast<decltype(Mask<T>::value)>(a.value | b.value)};
-}
+// In the masks' own registers: as numbers they would travel there and back.
+inline Mask<float> either(Mask<float> a, Mask<float> b) { return {_kor_mask16(a.value, b.value)}; }
+inline Mask<double> either(Mask<double> a, Mask<double> b) { return {_kor_mask8(a.value, b.value)}; }
 template <class T>
 Mask<T> both(Mask<T> a, Mask<T> b) {
   return {static_cast<decltype(Mask<T>::value)>(a.value & b.value)};

@@ -10,7 +10,6 @@ namespace ndfold::simd {
 template <class LaneFold>
 struct Quick {
   using V = typename LaneFold::Value;
-  using Unordered = Mask<ScalarOf<V>>;
 
   static V identity() { return LaneFold().identity(); }
   static V map(V x) { return LaneFold().map(x, 0); }
@@ -21,7 +20,6 @@ struct Quick {
       return {packet::pmax(a.value, b.value)};
   }
   static bool has_zero(V best) { return any(equal(best, splat<V>(0))); }
-  static Unordered none() { return unordered(splat<V>(0), splat<V>(0)); }
 };
 
 /// The same, to fold lanes with.
@@ -29,6 +27,8 @@ template <class LaneFold>
 struct Nearest {
   using Value = typename LaneFold::Value;
   using State = Value;
+  State identity() const { return Quick<LaneFold>::identity(); }
+  State map(Value x, Index) const { return Quick<LaneFold>::map(x); }
   State combine(State a, State b) const { return Quick<LaneFold>::nearest(a, b); }
 };
 

@@ -29,11 +29,13 @@ void sink_states(const Arguments& step, const F& fold, const typename F::State* 
     Result results[kAtOnce];
     for (Index first = 0; first < count; first += kAtOnce) {
       const Index n = std::min(kAtOnce, count - first);
-      for (Index i = 0; i < n; ++i) {
-        const State state = step.repeat == 1 ? states[first + i] : repeated(fold, states[first + i], step.repeat);
-        results[i] = fold.finalize(state, step.count);
-        if constexpr (requires { state.index; }) results[i] += step.index_offset;
-      }
+      if (step.repeat == 1)  // a loop of its own: lanes take several
+        for (Index i = 0; i < n; ++i) results[i] = fold.finalize(states[first + i], step.count);
+      else
+        for (Index i = 0; i < n; ++i)
+          results[i] = fold.finalize(repeated(fold, states[first + i], step.repeat), step.count);
+      if constexpr (requires { states->index; })
+        for (Index i = 0; i < n; ++i) results[i] += step.index_offset;
       std::byte* at = advance(step.out, step.output, to.out + first * to.out_stride);
       store_run(step.output, at, to.out_stride, n, results);
     }

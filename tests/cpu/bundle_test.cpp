@@ -26,7 +26,8 @@ typename F<A>::State expected_of(const T* x, Index n) {
   return state;
 }
 
-// Two groups of runs of n elements at a pitch; `value(i)` is element i of the memory they lie in.
+// Two groups of runs of n elements at a pitch, some of which are listed; `value(i)` is element i of the memory they lie
+// in.
 template <class A, class T>
 struct Runs {
   static constexpr Index kWidth = simd::kLanes<simd::LanesOf<A>>, kGroups = 2, kOffset = 3;
@@ -40,11 +41,13 @@ struct Runs {
   }
 
   template <template <class> class F>
-  std::vector<typename F<A>::State> folded(Index n) const {
+  std::vector<typename F<A>::State> folded(Index n, Index pitched = kGroups) const {
     using LaneFold = F<simd::LanesOf<A>>;
     typename LaneFold::State states[kGroups];
-    const Index offset = kOffset, packed = runs[1] - runs[0] == n ? kGroups : 0;
-    simd::fold_groups(LaneFold(), simd::Bundle<T>{runs.data(), kGroups, n, packed, &offset, 1}, states);
+    const Index offset = kOffset, pitch = runs[1] - runs[0];
+    simd::fold_groups(
+        LaneFold(), simd::Bundle<T>{runs[0], pitch, pitched, runs.data() + pitched * kWidth, kGroups, n, n, &offset, 1},
+        states);
     std::vector<typename F<A>::State> all(static_cast<std::size_t>(kWidth * kGroups));
     for (Index g = 0; g < kGroups; ++g) simd::spread<A>(states[g], all.data() + g * kWidth);
     return all;
@@ -61,7 +64,7 @@ void expect_sums() {
     for (const Index gap : {0, 1, 5}) {
       const Runs<A, T> runs(n + gap, [](std::size_t i) { return static_cast<float>(hash(i) % 17) - 8; });
       const auto sums = runs.template folded<Sum>(n);
-      const auto squares = runs.template folded<SumOfSquares>(n);
+      const auto squares = runs.template folded<SumOfSquares>(n, gap == 1 ? 0 : 1);
       for (std::size_t r = 0; r < sums.size(); ++r) {
         ASSERT_EQ(sums[r], (expected_of<Sum, A>(runs.run(r), n))) << "run " << r << " of " << n << " and " << gap;
         ASSERT_EQ(squares[r], (expected_of<SumOfSquares, A>(runs.run(r), n)));
@@ -86,8 +89,8 @@ void expect_extrema(std::uint64_t odd_share) {
         const std::uint64_t first = seed % 3 == 0 ? 0 : 1;  // often without a NaN
         return bits % 100 < odd_share ? odd[first + bits / 100 % (6 - first)] : -A(1 + bits % 5);
       });
-      const auto largest = runs.template folded<Max>(n);
-      const auto smallest = runs.template folded<Min>(n);
+      const auto largest = runs.template folded<Max>(n, static_cast<Index>(seed % 3));
+      const auto smallest = runs.template folded<Min>(n, static_cast<Index>(2 - seed % 3));
       for (std::size_t r = 0; r < largest.size(); ++r) {
         ASSERT_TRUE(same(largest[r], (expected_of<Max, A>(runs.run(r), n)))) << "run " << r << " of " << n;
         ASSERT_TRUE(same(smallest[r], (expected_of<Min, A>(runs.run(r), n)))) << "run " << r << " of " << n;
@@ -105,7 +108,7 @@ TEST(bundle, moments_of_each_run) {
     for (const Index gap : {0, 2}) {
       const Runs<double, double> runs(n + gap,
                                       [](std::size_t i) { return 1e3 + static_cast<double>(hash(i) % 1000) / 64; });
-      const auto moments = runs.folded<Variance>(n);
+      const auto moments = runs.folded<Variance>(n, gap == 0 ? 2 : 1);
       for (std::size_t r = 0; r < moments.size(); ++r) {
         double mean = 0, variance = 0;
         for (Index i = 0; i < n; ++i) mean += runs.run(r)[i] / static_cast<double>(n);

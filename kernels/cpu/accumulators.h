@@ -1,0 +1,111 @@
+// Accumulators of lanes for elements that lie side by side. They stay in registers, for no index into them is known at
+// run time only: filled and fetched in memory they cost 2^21 floats of the third cache 0.079 ms instead of 0.074.
+#pragma once
+#include "kernels/cpu/quick_extremum.h"
+#include "kernels/cpu/states.h"
+
+#include <utility>
+
+namespace ndfold::simd {
+
+/// A fold around a pivot looks at elements for the second time.
+template <class LaneFold>
+inline constexpr bool kLooksAgain = requires(LaneFold fold) {
+  fold.mean;
+}
+|| requires(LaneFold fold) { fold.pivot; };
+template <class LaneFold>
+inline constexpr Index kAheadOf = kLooksAgain<LaneFold> ? kAheadOfSecondLook : kAheadBytes;
+
+/// What sees elements go by: most folds need nothing of the kind.
+struct NoWatch {
+  template <class... V>
+  [[gnu::always_inline]] void see(V...) {}
+};
+
+/// Whether any of them was NaN.
+template <class V>
+struct NanWatch {
+  Mask<ScalarOf<V>> found = unordered(splat<V>(0), splat<V>(0));
+
+  [[gnu::always_inline]] void see(V a) { found = either(found, unordered(a, a)); }
+  template <class... Vs>
+  [[gnu::always_inline]] void see(V a, V b, Vs... others) {
+    found = either(found, among(a, b, others...));
+  }
+
+ private:
+  // Two elements to a comparison, and one step from what was found before.
+  [[gnu::always_inline]] static auto among(V a, V b) { return unordered(a, b); }
+  template <class... Vs>
+  [[gnu::always_inline]] static auto among(V a, V b, V c, V d, Vs... others) {
+    return either(unordered(a, b), among(c, d, others...));
+  }
+};
+
+/// kCount is 8, or 2 for runs of a few vectors.
+template <class LaneFold, class Watch, int kCount = 8>
+class Accumulators {
+ public:
+  using V = typename LaneFold::Value;
+  using State = typename LaneFold::State;
+  static constexpr int kWidth = kLanes<V>;
+
+  [[gnu::always_inline]] explicit Accumulators(const LaneFold& fold, Watch& watch) : fold_(fold), watch_(watch) {
+    fill(Groups<kCount>());
+  }
+
+  /// n elements, while the lines of those `ahead` further on are asked for: all of them, for a machine that guesses
+  /// what comes next is misled by gaps. Each accumulator gets at most one end.
+  template <class T>
+  [[gnu::always_inline]] void add(const T* x, Index n, Index ahead) {
+    for (; n >= kCount * kWidth; x += kCount * kWidth, n -= kCount * kWidth) add<0>(x, ahead, Groups<kCount>());
+    if constexpr (kCount == 8) {
+      if (n >= 4 * kWidth) add<0>(x, ahead, Groups<4>()), x += 4 * kWidth, n -= 4 * kWidth;
+      if (n >= 2 * kWidth) add<4>(x, ahead, Groups<2>()), x += 2 * kWidth, n -= 2 * kWidth;
+    }
+    if (n >= kWidth) add<kCount - 2>(x, ahead, Groups<1>()), x += kWidth, n -= kWidth;
+    if (n > 0) add_first<kCount - 1>(x, static_cast<int>(n), ahead);
+  }
+
+  /// All of them together, pairwise.
+  [[gnu::always_inline]] State total() const {
+    if constexpr (kCount == 2) return together(0, 1);
+    const State a = together(0, 4), b = together(1, 5), c = together(2, 6), d = together(3, 7);
+    return fold_.combine(fold_.combine(a, c), fold_.combine(b, d));
+  }
+
+ private:
+  template <int kMany>
+  using Groups = std::make_integer_sequence<int, kMany>;
+
+  template <int... K>
+  [[gnu::always_inline]] void fill(std::integer_sequence<int, K...>) {
+    ((sums_[K] = fold_.identity()), ...);
+  }
+
+  template <int kFirst, class T, int... K>
+  [[gnu::always_inline]] void add(const T* x, Index ahead, std::integer_sequence<int, K...>) {
+    const V here[] = {load<V>(x + K * kWidth)...};
+    (__builtin_prefetch(x + ahead + K * kWidth), ...);
+    watch_.see(here[K]...);
+    ((sums_[kFirst + K] = fold_.combine(sums_[kFirst + K], fold_.map(here[K], 0))), ...);
+  }
+
+  template <int kTo, class T>
+  [[gnu::always_inline]] void add_first(const T* x, int count, Index ahead) {
+    __builtin_prefetch(x + ahead);
+    const V here = load_first(x, count);
+    watch_.see(here);
+    const State mapped = select_state(first_lanes<ScalarOf<V>>(count), fold_.map(here, 0), fold_.identity());
+    sums_[kTo] = fold_.combine(sums_[kTo], mapped);
+  }
+
+  [[gnu::always_inline]] State together(int a, int b) const { return fold_.combine(sums_[a], sums_[b]); }
+
+  LaneFold fold_;
+  Watch& watch_;
+  State sums_[kCount];
+};
+
+}  // namespace ndfold::simd
