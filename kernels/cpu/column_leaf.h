@@ -149,14 +149,16 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
   using V = typename LaneFold::Value;
   constexpr int kCount = sizeof...(K);
   const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
+  auto seen = watch;  // out of memory, where a group would wait for the one before
   each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, [&](Index g) {
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
-    watch.see(some[K]...);
+    seen.see(some[K]...);
     for (V& one : some) one = Quick::map(one);
     for (int half = kCount / 2; half > 0; half /= 2)
       for (int k = 0; k < half; ++k) some[k] = Quick::nearest(some[k], some[k + half]);
     states[g] = kFirst ? some[0] : Quick::nearest(states[g], some[0]);
   });
+  watch = seen;
 }
 
 /// Quick extrema of whole groups of lanes; whether they are certain.
