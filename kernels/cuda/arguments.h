@@ -35,7 +35,7 @@ struct AxisNumbers {
 };
 
 /// Axes from near to far: the first ones here, the others in Arguments::far.
-inline constexpr int kNearAxes = 2;
+inline constexpr int kNearAxes = 3;
 struct AxisGroup {
   int rank = 0, first_far = 0;
   AxisNumbers near[kNearAxes];
@@ -68,6 +68,7 @@ struct Arguments {
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
   Scope scope = Scope::block;
   int lanes = 1;           ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
+  int lane_bits = 0;       ///< rows: log2 of lanes
   Index widest_panel = 1;  ///< columns: elements side by side, at most
   Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of
   int phase = 0;           ///< columns: elements by which panels begin before the axis, so that packs are aligned

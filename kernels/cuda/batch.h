@@ -1,6 +1,7 @@
 // Folds what a lane has just loaded: a few numbers in registers, all of them or those that belong.
 #pragma once
 #include "kernels/cuda/dialect.h"
+#include "kernels/cuda/tree.h"
 #include "kernels/folds/fold.h"
 
 namespace ndfold::cuda {
@@ -9,13 +10,15 @@ namespace ndfold::cuda {
 /// kGroup neighbours all belong or none.
 template <bool kAll, class F, class View>
 __device__ typename F::State fold_plainly(const F& fold, const View& view) {
-  typename F::State state = kAll ? fold.map(view.number(0), view.index(0)) : fold.identity();
+  typename F::State state = fold.identity();
 #pragma unroll
   for (int group = 0; group < View::kCount; group += View::kGroup) {
     if (!kAll && !view.has(group)) continue;
+    auto of_group = fold.map(view.number(group), view.index(group));
 #pragma unroll
-    for (int i = kAll && group == 0 ? 1 : group; i < group + View::kGroup; ++i)
-      state = fold.combine(state, fold.map(view.number(i), view.index(i)));
+    for (int i = group + 1; i < group + View::kGroup; ++i)
+      of_group = fold.combine(of_group, fold.map(view.number(i), view.index(i)));
+    state = kAll && group == 0 ? of_group : fold.combine(state, of_group);
   }
   return state;
 }
@@ -37,6 +40,67 @@ __device__ typename F::State fold_view(const F& fold, const View& view) {
     return fold.join(first, pivot, second, count);
   } else {
     return fold_plainly<kAll>(fold, view);
+  }
+}
+
+/// Folds of a value and its index, where elements are values.
+template <class F>
+concept ArgFold = requires {
+  requires std::is_same_v<typename F::Values::Value, typename F::Value>;
+};
+
+/// Whether a batch can change a state. An index costs three times what its value does, so the values are asked first;
+/// `in_order`: indices rise, so that whoever came first keeps a tie.
+template <bool kAll, class F, class View>
+__device__ bool may_change(const typename F::State& state, const View& view, bool in_order) {
+  if constexpr (ArgFold<F>)
+    return F::may_change(state, fold_plainly<kAll>(typename F::Values(), view), in_order);
+  else
+    return true;
+}
+
+/// The state of a batch whose indices rise: the first place of its best value. A place is a number of 32 bits.
+template <bool kAll, class F, class View>
+__device__ typename F::State first_best(const View& view) {
+  const auto best = fold_plainly<kAll>(typename F::Values(), view);
+  int place = 0;
+#pragma unroll
+  for (int i = View::kCount - 1; i >= 0; --i)
+    if ((kAll || view.has(i)) && F::same(view.number(i), best)) place = i;
+  return {best, view.index_in_order(place)};
+}
+
+/// Folds with a running pivot: a batch is measured from the largest element so far.
+template <class F>
+concept RunningFold = requires(const F fold, typename F::State s, typename F::Value x) {
+  fold.raise(s, x);
+};
+
+template <bool kAll, class F, class View>
+__device__ void absorb(const F& fold, const View& view, typename F::State& running) {
+  fold.raise(running, fold_plainly<kAll>(fold.pivot_fold(), view));
+  running.sum += fold_plainly<kAll>(fold.around(running.max, 0), view);
+}
+
+/// Folds a batch into one column of a tree. kMayRise: indices rise where `in_order` says so.
+template <bool kAll, bool kMayRise, class F, class View, class T>
+__device__ void push_column(const F& fold, const View& view, bool in_order, T& tree, int column) {
+  if (!may_change<kAll, F>(tree.running(column), view, kMayRise && in_order)) return;
+  if constexpr (ArgFold<F> && kMayRise)
+    if (in_order) return tree.push_one(column, first_best<kAll, F>(view));
+  tree.push_one(column, fold_view<kAll>(fold, view));
+}
+
+template <bool kAll, bool kMayRise, class F, class View, class T>
+__device__ void push_view(const F& fold, const View& view, bool in_order, T& tree) {
+  if constexpr (Exact<F>) {
+    push_column<kAll, kMayRise>(fold, view, in_order, tree, 0);
+  } else if constexpr (RunningFold<F>) {
+    absorb<kAll>(fold, view, tree.running(0));
+    tree.pushed();
+  } else {
+    const typename F::State state[1] = {fold_view<kAll>(fold, view)};
+    tree.push(state);
   }
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
+constexpr Index kVectorBytes = 16;  // of the widest load (pack.h)
 
 Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 Index power_of_two(Index n) {
@@ -39,7 +40,8 @@ void cover_runs(const Bound& bound, int phase, Arguments& to) {
   const int before = bound.runs_begin_alike ? phase : bound.pack - 1;
   to.packs_of_run = std::max<Index>(1, ceil_divide(to.lane_axis.size + before, bound.pack));
   to.by_packs = divide_by(to.packs_of_run);
-  to.whole_runs = bound.runs_begin_alike && phase == 0 && to.lane_axis.in == 1 && to.lane_axis.size % bound.pack == 0;
+  to.whole_runs = bound.pack == 1 ||
+                  (bound.runs_begin_alike && phase == 0 && to.lane_axis.in == 1 && to.lane_axis.size % bound.pack == 0);
 }
 
 Index panels_of(const Bound& bound, int phase, Arguments& to) {
@@ -55,7 +57,7 @@ void cover_columns(const Bound& bound, int phase, Arguments& to) {
   if (bound.panels_are_fixed && to.panels != planned) to.panels = panels_of(bound, 0, to);
   to.by_panels = divide_by(to.panels);
   to.tiles = outer * to.panels;
-  to.whole_runs = bound.runs_begin_alike && to.phase == phase && to.lane_axis.in == 1;
+  to.whole_runs = bound.pack == 1 || (bound.runs_begin_alike && to.phase == phase && to.lane_axis.in == 1);
 }
 
 void bind_rows(const Step& step, Bound& bound) {
@@ -65,6 +67,7 @@ void bind_rows(const Step& step, Bound& bound) {
   put_axes(to, to.walk, walk, put_axes(to, to.tile, numbers_of(step.kept)));
   to.tiles = product_of(step.kept);
   to.lanes = step.kernel.tuning.lanes_per_row;
+  to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes))) - 1;
 }
 
 void bind_columns(const Step& step, Bound& bound) {
@@ -72,7 +75,8 @@ void bind_columns(const Step& step, Bound& bound) {
   auto tiles = numbers_of(step.kept);
   to.lane_axis = take_last(tiles);
   put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
-  to.widest_panel = std::max<Index>(bound.pack, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  const Index planned = std::max<Index>(bound.pack, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  to.widest_panel = std::min(planned, Index{bound.launch.threads} * bound.pack);  // a lane has one pack
   to.columns = std::min(to.widest_panel, to.lane_axis.size);
   to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
   to.tiles = product_of(tiles) * to.panels;
@@ -149,11 +153,21 @@ Layout layout_of(const Step& step) {
     auto axes = elementwise_axes(step);
     return {.dense = take_last(axes).in == 1};
   }
+  const auto pack = std::max<Index>(1, kVectorBytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  const auto whole = [&](const std::vector<AxisNumbers>& axes) {
+    return std::all_of(axes.begin(), axes.end(), [&](const AxisNumbers& axis) { return axis.in % pack == 0; });
+  };
   if (step.kernel.body == Body::rows) {
     auto walk = numbers_of(step.reduced);
-    return {.in_line = take_last(walk).in == 1 && walk.empty()};
+    const AxisNumbers lane = take_last(walk);
+    return {.dense = lane.in == 1 && lane.size % pack == 0 && whole(walk) && whole(numbers_of(step.kept)),
+            .in_line = lane.in == 1 && walk.empty()};
   }
-  if (step.kernel.body == Body::columns) return {.in_line = numbers_of(step.reduced).size() < 2};
+  if (step.kernel.body == Body::columns) {
+    auto tiles = numbers_of(step.kept);
+    const auto walk = numbers_of(step.reduced);
+    return {.dense = take_last(tiles).in == 1 && whole(tiles) && whole(walk), .in_line = walk.size() < 2};
+  }
   if (step.kernel.body != Body::permute) return {};
   const PermuteAxes axes = permute_axes(step);
   return {.dense = axes.lane.in == 1, .same_axis = axes.same_axis};

@@ -27,7 +27,7 @@ struct LaunchShape {
 
 /// What a kernel's choice depends on besides its key.
 struct Layout {
-  bool dense = false;      ///< elementwise, permute: packs are neighbours in the input
+  bool dense = false;      ///< packs are neighbours in the input, and of every run those of all are whole
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
   bool in_line = false;    ///< rows: all elements behind an output are neighbours; columns: they lie along one axis
 };

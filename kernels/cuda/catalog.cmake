@@ -29,6 +29,8 @@ function(catalog_file name header)
 
 namespace ndfold::cuda {
 
+using namespace folds;
+
 std::span<const CatalogRow> @name@_rows() {
   static constexpr CatalogRow kRows[] = {
       @rows@};
@@ -44,14 +46,14 @@ endfunction()
 # Appends to `rows` a fold's rows: fold kind, class, breadth, accumulator's dtype and C++ type, and elements' dtypes.
 macro(append_rows rows kind class breadth accumulate number)
   foreach(element ${ARGN})
-    string(CONCAT row "fold_row<folds::${class}<${number}>, ${type_${element}}, Breadth::${breadth}>"
+    string(CONCAT row "fold_row<${class}<${number}>, ${type_${element}}, Breadth::${breadth}>"
                       "(FoldKind::${kind}, DType::${accumulate})")
     list(APPEND ${rows} "${row}")
   endforeach()
 endmacro()
 
 macro(append_merge rows kind class accumulate number)
-  list(APPEND ${rows} "merge_row<folds::${class}<${number}>>(FoldKind::${kind}, DType::${accumulate})")
+  list(APPEND ${rows} "merge_row<${class}<${number}>>(FoldKind::${kind}, DType::${accumulate})")
 endmacro()
 
 # In f32 of f32 and 16-bit floats, a file each where the kernels are many; in f64 of all floats, and of `integers` too.
@@ -111,9 +113,9 @@ endmacro()
 
 # Whether elements are 0, of any type.
 macro(catalog_truths kind class header)
-  set(rows "merge_row<folds::${class}<std::uint8_t>>(FoldKind::${kind}, DType::i64)")
+  set(rows "merge_row<${class}<std::uint8_t>>(FoldKind::${kind}, DType::i64)")
   foreach(element f64 ${float_types} ${integer_types})
-    string(CONCAT row "fold_row<folds::${class}<std::uint8_t>, ${type_${element}}, Breadth::few, Truths>"
+    string(CONCAT row "fold_row<${class}<std::uint8_t>, ${type_${element}}, Breadth::few, Truths>"
                       "(FoldKind::${kind}, DType::i64)")
     list(APPEND rows "${row}")
   endforeach()
@@ -152,10 +154,10 @@ foreach(element f32 f16 bf16 f64)
   endif()
   set(rows)
   if(${element} STREQUAL f32 OR ${element} STREQUAL f64)
-    append_merge(rows softmax OnlineSoftmax ${element} ${number})
-    append_rows(rows softmax OnlineSoftmax few ${element} ${number} ${element})
+    append_merge(rows softmax Softmax ${element} ${number})
+    append_rows(rows softmax Softmax few ${element} ${number} ${element})
   else()
-    append_rows(rows softmax OnlineSoftmax few f32 ${number} ${element})
+    append_rows(rows softmax Softmax few f32 ${number} ${element})
   endif()
   list(APPEND rows "softmax_row<${number}, ${type_${element}}, ${type_${element}}, Breadth::many>()")
   catalog_file(softmax_${element} online_softmax.h ${rows})

@@ -57,7 +57,7 @@ constexpr CatalogRow softmax_row() {
           .input = kDTypeOf<T>,
           .output = kDTypeOf<Out>,
           .find = [](const KernelKey& key, const Layout& layout) {
-            return fold_kernel<folds::OnlineSoftmax<A>, A, T, Elements, ElementSink<Out>, kBreadth>(key, layout);
+            return fold_kernel<Softmax<A>, A, T, Elements, ElementSink<Out>, kBreadth>(key, layout);
           }};
 }
 

@@ -46,22 +46,15 @@ struct ColumnBatch {
   static constexpr int kCount = kUnroll, kGroup = 1;
   const Pack<typename Source::Element, Source::kSize> (&packs)[kUnroll];
   const Index (&rows)[kUnroll];
+  Index pitch;  ///< between rows, where that is always the same
   int count;
   int column;
 
   __device__ auto number(int i) const { return Source::value(packs[i].at[column]); }
   __device__ Index index(int i) const { return rows[i]; }
   __device__ bool has(int i) const { return i < count; }
+  __device__ Index index_in_order(int i) const { return rows[0] + i * pitch; }
 };
-
-/// Where row `at` of the reduced axes lies; where these are one axis, that is a product.
-template <class Source>
-__device__ Offsets offsets_of_row(const Arguments& step, Index at) {
-  if constexpr (kIsInLine<Source>)
-    return {at * step.walk.near[0].in, at * step.walk.near[0].out, 0};
-  else
-    return offsets(step, step.walk, at);
-}
 
 /// Rows [begin, end) of the reduced axes, those of one slot of lanes.
 struct RowsOfSlot {
@@ -69,63 +62,149 @@ struct RowsOfSlot {
   int slot, slots;
 };
 
+/// Where the rows of a slot lie, one after the other; where the reduced axes are one, that is a sum.
+template <class Source>
+class RowCursor {
+ public:
+  __device__ RowCursor(const Arguments& step, const RowsOfSlot& rows) : step_(step) {
+    const Index first = rows.begin + rows.slot;
+    if constexpr (kIsInLine<Source>) {
+      const AxisNumbers& axis = step.walk.near[0];
+      at_ = {first * axis.in, first * axis.out, 0};
+      by_ = {rows.slots * axis.in, rows.slots * axis.out, 0};
+    } else {
+      row_ = first;
+      slots_ = rows.slots;
+    }
+  }
+  /// Between rows, where they lie along one axis.
+  __device__ Index out_pitch() const { return by_.out; }
+  __device__ Offsets next() {
+    if constexpr (kIsInLine<Source>) {
+      const Offsets now = at_;
+      at_.in += by_.in;
+      at_.out += by_.out;
+      return now;
+    } else {
+      const Offsets now = offsets(step_, step_.walk, row_);
+      row_ += slots_;
+      return now;
+    }
+  }
+
+ private:
+  const Arguments& step_;
+  Offsets at_, by_;
+  Index row_ = 0;
+  int slots_ = 0;
+};
+
+/// Whole packs of the lane's columns, or its few columns one by one.
+template <bool kVectors, class Source>
+__device__ Pack<typename Source::Element, Source::kSize> load_columns(const Arguments& step, const Panel& panel,
+                                                                      Index row) {
+  using Element = typename Source::Element;
+  using P = Pack<Element, Source::kSize>;
+  const Element* const from = reinterpret_cast<const Element*>(step.in) + panel.in + row;
+  if constexpr (kVectors)
+    return *reinterpret_cast<const P*>(from);
+  else
+    return load_pack<Element, Source::kSize>(from, step.lane_axis.in, panel.low, panel.high);
+}
+
+/// One batch: kUnroll rows, of which `count` are there, or all. `number`: of the first row's pack among those that
+/// wait.
+template <bool kAll, bool kVectors, int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const Panel& panel, RowCursor<Source>& cursor,
+                                    int count, Index number, int pitch, Waiting& waiting,
+                                    Tree<F, Source::kSize>& tree) {
+  constexpr int kSize = Source::kSize;
+  Pack<typename Source::Element, kSize> batch[kUnroll];
+  Index index[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    batch[u] = {};
+    const Offsets start = kAll || u < count ? cursor.next() : Offsets();
+    if (kAll || u < count) batch[u] = load_columns<kVectors, Source>(step, panel, start.in);
+    index[u] = start.out;
+  }
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u)
+    if (kAll || u < count) waiting.keep(number + u * pitch, batch[u]);
+  typename F::State states[kSize];
+#pragma unroll
+  for (int c = 0; c < kSize; ++c) {
+    const ColumnBatch<Source, kUnroll> view{batch, index, cursor.out_pitch(), count, c};
+    if constexpr (Exact<F>)
+      push_column<kAll, kIsInLine<Source>>(fold, view, cursor.out_pitch() > 0, tree, c);
+    else if constexpr (RunningFold<F>)
+      absorb<kAll>(fold, view, tree.running(c));
+    else
+      states[c] = fold_view<kAll>(fold, view);
+  }
+  if constexpr (RunningFold<F>)
+    tree.pushed();
+  else if constexpr (!Exact<F>)
+    tree.push(states);
+}
+
+template <bool kVectors, int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const Panel& panel, const RowsOfSlot& rows,
+                                   int packs, int lane, Waiting& waiting, Tree<F, Source::kSize>& tree) {
+  const Index stride = static_cast<Index>(kUnroll) * rows.slots;
+  const int pitch = rows.slots * packs;
+  RowCursor<Source> cursor(step, rows);
+  Index row = rows.begin + rows.slot, number = static_cast<Index>(rows.slot) * packs + lane;
+  for (; row + stride - rows.slots < rows.end; row += stride, number += kUnroll * pitch)
+    fold_batch_of_panel<true, kVectors, kUnroll>(fold, step, panel, cursor, kUnroll, number, pitch, waiting, tree);
+  if (kUnroll == 1 || row >= rows.end) return;
+  int count = 1;
+#pragma unroll
+  for (int u = 1; u < kUnroll; ++u) count += row + static_cast<Index>(u) * rows.slots < rows.end;
+  fold_batch_of_panel<false, kVectors, kUnroll>(fold, step, panel, cursor, count, number, pitch, waiting, tree);
+}
+
 template <class Source, int kUnroll, class F, class Waiting>
 __device__ void fold_panel(const F& fold, const Arguments& step, const Panel& panel, const RowsOfSlot& rows, int packs,
                            int lane, Waiting& waiting, typename F::State (&states)[Source::kSize]) {
-  constexpr int kSize = Source::kSize;
-  using Element = typename Source::Element;
-  Tree<F, kSize> tree(fold);
-  const bool vectors = step.whole_runs && panel.low == 0 && panel.high == kSize;
-  const Element* const from = reinterpret_cast<const Element*>(step.in) + panel.in;
-  for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
-    Pack<Element, kSize> batch[kUnroll];
-    Index index[kUnroll];
-    int count = 0;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const Index at = row + static_cast<Index>(u) * rows.slots;
-      batch[u] = {};
-      index[u] = 0;
-      if (at >= rows.end) continue;
-      const Offsets start = offsets_of_row<Source>(step, at);
-      batch[u] = vectors ? *reinterpret_cast<const Pack<Element, kSize>*>(from + start.in)
-                         : load_pack<Element, kSize>(from + start.in, step.lane_axis.in, panel.low, panel.high);
-      index[u] = start.out;
-      waiting.keep((at - rows.begin) * packs + lane, batch[u], panel.low < panel.high);
-      ++count;
-    }
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      const ColumnBatch<Source, kUnroll> view{batch, index, count, c};
-      states[c] = count == kUnroll ? fold_view<true>(fold, view) : fold_view<false>(fold, view);
-    }
-    tree.push(states);
-  }
+  TreeLevels<F, Source::kSize> levels;
+  Tree<F, Source::kSize> tree(fold, levels);
+  if (step.whole_runs && panel.low == 0 && panel.high == Source::kSize)
+    fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
+  else if (panel.low < panel.high)
+    fold_rows_of_panel<false, 1, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   tree.result(states);
 }
 
-/// Writes map(column, element) of each element of the slot's rows, as it waited.
-template <class Source, class Out, int kUnroll, class Waiting, class Map>
+/// Writes what Map makes of each element of the slot's rows, as it waited, and of its column's state.
+template <class Source, class Out, int kUnroll, class Map, class Waiting, class State>
 __device__ void map_panel(const Arguments& step, const Panel& panel, const RowsOfSlot& rows, int packs, int lane,
-                          const Waiting& waiting, const Map& map) {
+                          const Waiting& waiting, const State (&states)[Source::kSize]) {
+  using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
-  using Element = typename Source::Element;
+  if (panel.low >= panel.high) return;
+  Map maps[kSize];
+#pragma unroll
+  for (int c = 0; c < kSize; ++c) maps[c] = {states[c], static_cast<A>(step.scale), static_cast<A>(step.alpha)};
+  const int pitch = rows.slots * packs;
+  const bool neighbours = step.lane_axis.out == 1 && panel.low == 0 && panel.high == kSize;
+  Out* const out = reinterpret_cast<Out*>(step.out) + panel.out;
+  RowCursor<Source> cursor(step, rows);
+  Index number = static_cast<Index>(rows.slot) * packs + lane;
   for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const Index at = row + static_cast<Index>(u) * rows.slots;
-      if (at >= rows.end || panel.low >= panel.high) continue;
-      const Offsets start = offsets_of_row<Source>(step, at);
-      const auto load = [&] {
-        const Element* from = reinterpret_cast<const Element*>(step.in) + panel.in + start.in;
-        return load_pack<Element, kSize>(from, step.lane_axis.in, panel.low, panel.high);
-      };
-      const auto elements = waiting.get((at - rows.begin) * packs + lane, u, load);
+    for (int u = 0; u < kUnroll; ++u, number += pitch) {
+      if (row + static_cast<Index>(u) * rows.slots >= rows.end) continue;
+      const Offsets start = cursor.next();
+      const auto elements = waiting.get(number, [&] { return load_columns<false, Source>(step, panel, start.in); });
       Out mapped[kSize];
 #pragma unroll
-      for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(map(i, elements.at[i]));
-      store_pack(mapped, reinterpret_cast<Out*>(step.out) + panel.out + start.out, step.lane_axis.out, panel.low,
-                 panel.high);
+      for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](Source::value(elements.at[i])));
+      Out* const to = out + start.out;
+      if (neighbours && is_aligned_for_stores<Out, kSize>(to))
+        store_whole(mapped, to);
+      else
+        store_elements(mapped, to, step.lane_axis.out, panel.low, panel.high);
     }
   }
 }

@@ -1,16 +1,14 @@
 // Body columns: lanes along a kept axis. A block folds a panel of neighbouring outputs; a lane has a pack of them, and
 // slots of lanes behind each other take every n-th row.
 #pragma once
-#include "kernels/cuda/column_powers.h"
+#include "kernels/cuda/column_batch.h"
 
 namespace ndfold::cuda {
 
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
   constexpr int kSize = Source::kSize;
-  constexpr bool kPowers = Sink::kMaps && kPowersWait<Source, Residency>;
-  using Kept = std::conditional_t<kPowers, ReadAgain, Residency>;
-  using Waiting = typename Kept::template Place<Pack<typename Source::Element, kSize>, Tuning::kUnroll>;
+  using Waiting = typename Residency::template Place<Pack<typename Source::Element, kSize>>;
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes{step.lanes};
@@ -24,26 +22,19 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
       const Panel panel = panel_of<kSize>(step, tile, lanes);
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
       const RowsOfSlot rows{begin, end, slot, slots};
-      if constexpr (kPowers)
-        if (powers_fit_columns<Source>(step, packs)) {
-          softmax_of_panel<Source, typename Sink::Out, Tuning::kUnroll>(step, fold, scope, lanes, panel, rows, packs,
-                                                                        turn);
-          continue;
-        }
       Waiting waiting(step);
       typename F::State states[kSize];
       fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, packs, lanes.lane(), waiting, states);
-      scope.combine_columns(fold, states, lanes, panel.first, panel.width, turn);
+      combine_block_columns(fold, states, lanes);
+      scope.combine_columns_far(fold, states, lanes, panel.first, panel.width, turn);
       if constexpr (Sink::kMaps) {
         using A = typename Source::Value;
-        Normalizer<A> normalizers[kSize];
-#pragma unroll
-        for (int c = 0; c < kSize; ++c) normalizers[c] = Normalizer<A>::of(step.map, states[c], step.alpha);
-        const A scale = static_cast<A>(step.scale);
-        const auto map = [&](int c, const auto& element) {
-          return normalizers[c].map(step.map, Source::value(element) * scale);
-        };
-        map_panel<Source, typename Sink::Out, Tuning::kUnroll>(step, panel, rows, packs, lanes.lane(), waiting, map);
+        using Out = typename Sink::Out;
+        const int lane = lanes.lane();
+        if (step.map == MapKind::softmax)
+          map_panel<Source, Out, Tuning::kUnroll, SoftmaxMap<A>>(step, panel, rows, packs, lane, waiting, states);
+        else
+          map_panel<Source, Out, Tuning::kUnroll, LogSoftmaxMap<A>>(step, panel, rows, packs, lane, waiting, states);
       } else if (slot == 0 && (!scope.shares_parts() || blockIdx.x == 0)) {
 #pragma unroll
         for (int c = 0; c < kSize; ++c)

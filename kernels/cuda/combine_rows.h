@@ -32,6 +32,25 @@ __device__ typename F::State combine_lanes(const F& fold, typename F::State stat
   }
 }
 
+/// States read(0) … read(count - 1), one after the other; where combining takes exponentials, the maximum first.
+template <class F, class Read>
+__device__ typename F::State combine_several(const F& fold, int count, const Read& read) {
+  if constexpr (MeasuredFold<F>) {
+    auto max = read(0).max;
+    for (int i = 1; i < count; ++i) max = folds::maximum(max, read(i).max);
+    decltype(max) sum = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto state = read(i);
+      sum += state.sum * F::shrink(state.max, max);
+    }
+    return {max, sum};
+  } else {
+    typename F::State whole = read(0);
+    for (int i = 1; i < count; ++i) whole = fold.combine(whole, read(i));
+    return whole;
+  }
+}
+
 /// A copy of its own: compilers that watch memory do not look into the arguments of calls.
 template <class State>
 __device__ State read_state(const State* from) {
@@ -60,13 +79,12 @@ __device__ typename F::State combine_block(const F& fold, typename F::State stat
   return state;
 }
 
-/// Over the blocks of a cluster, one state each.
+/// Over the blocks of a cluster, one state each, which all lanes of a block know.
 template <class F>
 __device__ typename F::State combine_cluster(const F& fold, typename F::State state) {
   const auto cluster = this_cluster();
   auto* const area = exchange_area<typename F::State>();
   const int blocks = static_cast<int>(cluster.num_blocks()), lane = lane_of_warp();
-  state = combine_block(fold, state);
   if (thread_of_block() == 0) *area = state;
   cluster.sync();
   state = lane < blocks ? read_state(cluster.map_shared_rank(area, static_cast<unsigned>(lane))) : fold.identity();

@@ -70,10 +70,14 @@ __device__ inline std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
 #endif
 }
 
-/// Where 31 bits are enough for n they are for the quotient, which is 0 for any wider divisor.
+/// Of n < 2^31; the quotient is 0 for any divisor that is wider.
+__device__ inline Index narrow_quotient(Index n, const Divider& by) {
+  return high_product(static_cast<std::uint32_t>(n), by.narrow_multiplier) >> (by.shift & 31);
+}
+
 __device__ inline Index quotient(Index n, const Divider& by) {
   if (by.multiplier == 0) return n;
-  if (n >> 31 == 0) return high_product(static_cast<std::uint32_t>(n), by.narrow_multiplier) >> (by.shift & 31);
+  if (n >> 31 == 0) return narrow_quotient(n, by);
   return static_cast<Index>(high_product(static_cast<std::uint64_t>(n), by.multiplier) >> by.shift);
 }
 

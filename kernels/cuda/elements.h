@@ -41,9 +41,15 @@ ND_HD inline float to_float(Half x) {
 
 /// To nearest, ties to even.
 ND_HD inline BFloat16 to_bfloat16(float value) {
+#ifdef __CUDA_ARCH__
+  BFloat16 brain;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(brain.bits) : "f"(value));
+  return brain;
+#else
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   if (value != value) return {static_cast<std::uint16_t>(bits >> 16 | 0x40)};
   return {static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+#endif
 }
 
 ND_HD inline Half to_half(float value) {

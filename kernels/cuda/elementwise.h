@@ -11,16 +11,22 @@ namespace ndfold::cuda {
 template <class A>
 struct Mapping {
   MapKind map;
-  A scale, alpha, value;
-  Normalizer<A> normalizer;
+  A alpha, value;
+  SoftmaxMap<A> softmax;
+  LogSoftmaxMap<A> log_softmax;
 
   __device__ static Mapping of(const Arguments& step, Index output) {
-    Mapping mapping{step.map, static_cast<A>(step.scale), static_cast<A>(step.alpha), A(0), {}};
-    if (step.map == MapKind::softmax || step.map == MapKind::log_softmax)
-      mapping.normalizer = Normalizer<A>::of(
-          step.map, read_state(reinterpret_cast<const folds::MaxAndSum<A>*>(step.values) + output), step.alpha);
-    else if (step.values != nullptr)
+    const A scale = static_cast<A>(step.scale), alpha = static_cast<A>(step.alpha);
+    Mapping mapping{step.map, alpha, A(0), {}, {}};
+    if (step.map == MapKind::softmax || step.map == MapKind::log_softmax) {
+      const auto state = read_state(reinterpret_cast<const folds::MaxAndSum<A>*>(step.values) + output);
+      if (step.map == MapKind::softmax)
+        mapping.softmax = {state, scale, alpha};
+      else
+        mapping.log_softmax = {state, scale, alpha};
+    } else if (step.values != nullptr) {
       mapping.value = reinterpret_cast<const A*>(step.values)[output];
+    }
     return mapping;
   }
 
@@ -31,7 +37,8 @@ struct Mapping {
       case MapKind::exponential: return folds::exponential(x);
       case MapKind::divide: return alpha * (x / value);
       case MapKind::subtract_log: return alpha * (x - std::log(value));
-      default: return normalizer.map(map, x * scale);
+      case MapKind::log_softmax: return log_softmax(x);
+      default: return softmax(x);
     }
   }
 };

@@ -30,25 +30,36 @@ Found kernel() {
     return {rows<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
 }
 
+/// Whether lanes load packs; else they load elements, neighbouring lanes neighbouring ones. One line's ends may be cut.
+template <Body kBody>
+bool loads_packs(const KernelKey& key, const Layout& layout) {
+  return key.source != SourceKind::strided && (layout.dense || (kBody == Body::rows && layout.in_line));
+}
+
 // Reductions: elements are read once.
 template <Body kBody, class Dense, class Strided, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key, const Layout& layout) {
+  constexpr int kBlocks = sizeof(typename F::State) > 8 ? 2 : 3;  // large states need more registers
   if constexpr (kBreadth == Breadth::many) {
     using Line = InLine<Dense>;
-    if (layout.in_line && key.source != SourceKind::strided) {
+    const bool packs = loads_packs<kBody>(key, layout);
+    if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
       if constexpr (kBody == Body::rows)
         if (key.tuning.unroll <= kFewLoads)
-          return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
-      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kThreads, kManyLoads>();
+          return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks + 1>();
+      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
-    if (key.source == SourceKind::strided && key.scope != Scope::grid)
-      return kernel<kBody, Strided, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
+    if (!packs) {
+      if (key.scope == Scope::grid)
+        return kernel<kBody, Strided, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
+      return kernel<kBody, Strided, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+    }
   }
   if (key.scope == Scope::grid)
     return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, 2>();
-  return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kThreads, kFewLoads>();
+  return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>();
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
@@ -57,26 +68,27 @@ Found softmax(const KernelKey& key, const Layout& layout) {
   if constexpr (kBreadth == Breadth::many) {
     using Line = InLine<Dense>;
     constexpr int kBlocks = kGridBlocks<kBody>;
-    if (layout.in_line && key.source != SourceKind::strided) {
+    const bool packs = loads_packs<kBody>(key, layout);
+    if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
       if constexpr (kBody == Body::rows) {
         constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
-        if (key.residency == Residency::registers && key.tuning.threads <= kFewThreads)
-          return key.tuning.unroll <= kFewLoads
+        if (key.residency == Residency::registers)
+          return key.tuning.threads <= kFewThreads
                      ? kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 4 - kFewer>()
-                     : kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kManyLoads, 2 - kFewer>();
+                     : kernel<kBody, Line, F, NearScope, Sink, InRegisters, kThreads, kFewLoads, 2 - kFewer>();
       } else if (key.tuning.threads <= kFewThreads) {
         return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4>();
       }
       return kernel<kBody, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
     }
-    if (key.source == SourceKind::strided && key.scope != Scope::grid)
-      return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
+    if (!packs && key.scope != Scope::grid)
+      return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
   }
   if (key.scope == Scope::grid)
     return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kGridBlocks<kBody>>();
-  return kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads>();
+  return kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
 }
 
 template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>

@@ -1,67 +1,96 @@
-// Walks one contiguous line in packs: what RunWalk does when there is nothing to walk around it, in a few instructions
-// a pack.
+// One line of elements in packs: which packs cover it, which of them are whole, where they lie. The elements are
+// neighbours, or `in` apart and each a pack of its own.
 #pragma once
-#include "kernels/cuda/run_walk.h"
+#include "kernels/cuda/source.h"
 
 namespace ndfold::cuda {
 
-/// Elements [begin, end) of neighbours from `base` on. All packs are whole but perhaps the first and the last.
+/// One pack: its first element may lie before the line.
+template <class T>
+struct Place {
+  const T* in;
+  Index out;    ///< offset in the output, or number within the reduced axes
+  Index value;  ///< offset in the values
+  int low, high;
+};
+
+__device__ inline Index min_of(Index a, Index b) { return a < b ? a : b; }
+__device__ inline Index max_of(Index a, Index b) { return a > b ? a : b; }
+
+__device__ inline unsigned bits_between(int low, int high) { return ((1u << high) - 1) & ~((1u << low) - 1); }
+
+/// Elements between the last multiple of a pack and `from`.
+template <int kSize, class T>
+__device__ int phase_of(const T* from) {
+  if constexpr (kSize == 1)
+    return 0;
+  else
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % std::uintptr_t{kSize});
+}
+
+/// Elements [begin, end) of a line from `base` on. All packs are whole but perhaps the first and the last.
 template <class Source>
 class LineWalk {
   using T = typename Source::Element;
   static constexpr int kSize = Source::kSize;
 
  public:
+  using P = Pack<T, kSize>;
   static constexpr bool kAligned = true;
 
   __device__ LineWalk(const Arguments& step, const T* base, Index begin, Index end)
-      : phase_(phase_of<kSize>(base)), weight_(step.lane_axis.out), line_(base - phase_) {
+      : LineWalk(step.lane_axis, base, 0, begin, end) {}
+
+  /// `out`: of element 0, where the line is one of several.
+  __device__ LineWalk(const AxisNumbers& axis, const T* base, Index out, Index begin, Index end)
+      : phase_(phase_of<kSize>(base)), weight_(axis.out), line_(base - phase_), out_(out) {
+    if constexpr (kSize == 1) in_ = axis.in;
     if (begin >= end) return;
-    first_ = (begin + phase_) / kSize;
-    last_ = (end + phase_ - 1) / kSize + 1;
-    low_ = static_cast<int>(begin + phase_ - first_ * kSize);
-    high_ = static_cast<int>(end + phase_ - (last_ - 1) * kSize);
+    constexpr std::uint64_t kPack = kSize;  // unsigned: divisions are shifts
+    const auto from = static_cast<std::uint64_t>(begin + phase_), to = static_cast<std::uint64_t>(end + phase_ - 1);
+    first_ = static_cast<Index>(from / kPack);
+    last_ = static_cast<Index>(to / kPack) + 1;
+    low_ = static_cast<int>(from % kPack);
+    high_ = static_cast<int>(to % kPack) + 1;
   }
 
-  /// Packs `lanes` apart from `pack` on, kUnroll of them: whether an end of the line cuts one of them.
-  template <int kUnroll>
-  __device__ bool cuts(Index pack, int lanes) const {
-    if (low_ == 0 && high_ == kSize) return false;
-    bool cut = low_ != 0 && pack == first_;
-    const int last = left(pack) - 1;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) cut = cut || (high_ != kSize && u * lanes == last);
-    return cut;
+  /// Packs first() … last() - 1 cover the elements.
+  __device__ Index first() const { return first_; }
+  __device__ Index last() const { return last_; }
+  /// Those of them that are whole: perhaps none.
+  __device__ Index first_whole() const { return first_ + (low_ != 0); }
+  __device__ Index last_whole() const { return last_ - (high_ != kSize && last_ > first_); }
+  /// Of the two ends: whether it cuts a pack that the other end did not.
+  __device__ bool cuts(int end) const { return end == 0 ? low_ != 0 : high_ != kSize && last_ > first_ + (low_ != 0); }
+  __device__ Index cut_pack(int end) const { return end == 0 ? first_ : last_ - 1; }
+
+  __device__ Index weight() const { return weight_; }
+  /// Elements between packs that are `packs` apart.
+  __device__ Index pitch(Index packs) const {
+    if constexpr (kSize == 1)
+      return packs * in_;
+    else
+      return packs * kSize;
   }
-  /// Packs from `pack` on, or more than a batch has.
-  __device__ int left(Index pack) const { return static_cast<int>(min_of(last_ - pack, Index{1} << 30)); }
+  __device__ const T* element(Index pack) const { return line_ + pitch(pack); }
+  __device__ static P load(const T* from) { return *reinterpret_cast<const P*>(from); }
+  /// Of the pack's first element: its place in the output, or its number within the reduced axes.
+  __device__ Index out(Index pack) const { return out_ + (pack * kSize - phase_) * weight_; }
   /// A bit an element of the pack that belongs.
   __device__ unsigned here(Index pack) const {
     return bits_between(pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize);
   }
-  using Cursor = Index;
-  __device__ Cursor cursor(Index pack) const { return pack; }
-  __device__ Cursor stride(int lanes) const { return lanes; }
-  __device__ void advance(Cursor& at, const Cursor& by) const { at += by; }
-  __device__ const Pack<T, kSize>* vector(const Cursor& at) const {
-    return reinterpret_cast<const Pack<T, kSize>*>(line_) + at;
-  }
-  __device__ Index out(const Cursor& at) const { return (at * kSize - phase_) * weight_; }
-
-  __device__ Index first() const { return first_; }
-  __device__ Index last() const { return last_; }
-
   __device__ Place<T> place(Index pack) const {
-    const Index at = pack * kSize;
-    return {line_ + at, (at - phase_) * weight_, 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
+    return {element(pack), out(pack), 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
   }
 
  private:
   int phase_;
-  Index weight_;
+  Index weight_, in_ = 1;
   const T* line_;
+  Index out_;
   Index first_ = 0, last_ = 0;
-  int low_ = 0, high_ = 0;
+  int low_ = 0, high_ = kSize;
 };
 
 }  // namespace ndfold::cuda

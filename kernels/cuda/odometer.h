@@ -22,15 +22,36 @@ __device__ inline void turn_axis(const AxisNumbers& axis, bool is_last, Index& l
 
 }  // namespace detail
 
-/// `linear` is below the product of the axes' sizes; the nearest axis is the fastest. The near ones are operands of
-/// instructions; the far ones are looked up, which takes longer than all the rest.
-__device__ inline Offsets offsets(const Arguments& step, const AxisGroup& axes, Index linear) {
+namespace detail {
+
+/// Any number of axes, any distance. Not inlined: that keeps it out of the way of what is asked often.
+[[gnu::noinline]] __device__ inline Offsets far_offsets(const Arguments& step, const AxisGroup& axes, Index linear) {
   Offsets sum;
-  if (axes.rank > 0) detail::turn_axis(axes.near[0], axes.rank == 1, linear, sum);
-  if (axes.rank > 1) detail::turn_axis(axes.near[1], axes.rank == 2, linear, sum);
-  for (int i = kNearAxes; i < axes.rank; ++i)
-    detail::turn_axis(step.far[axes.first_far + i - kNearAxes], i + 1 == axes.rank, linear, sum);
+  for (int i = 0; i < axes.rank; ++i) {
+    const AxisNumbers& axis = i < kNearAxes ? axes.near[i] : step.far[axes.first_far + i - kNearAxes];
+    turn_axis(axis, i + 1 == axes.rank, linear, sum);
+  }
   return sum;
+}
+
+}  // namespace detail
+
+/// `linear` is below the product of the axes' sizes; the nearest axis is the fastest. Up to three axes and 31 bits are
+/// a few instructions.
+__device__ inline Offsets offsets(const Arguments& step, const AxisGroup& axes, Index linear) {
+  const AxisNumbers &first = axes.near[0], &second = axes.near[1], &third = axes.near[2];
+  if (axes.rank <= 1) return {linear * first.in, linear * first.out, linear * first.value};
+  if (axes.rank > kNearAxes || linear >> 31 != 0) return detail::far_offsets(step, axes, linear);
+  Index rest = narrow_quotient(linear, first.by), at = linear - rest * first.size;
+  Offsets sum{at * first.in, at * first.out, at * first.value};
+  if (axes.rank == 3) {
+    const Index last = narrow_quotient(rest, second.by);
+    rest -= last * second.size;
+    sum.in += last * third.in;
+    sum.out += last * third.out;
+    sum.value += last * third.value;
+  }
+  return {sum.in + rest * second.in, sum.out + rest * second.out, sum.value + rest * second.value};
 }
 
 }  // namespace ndfold::cuda

@@ -61,15 +61,21 @@ __device__ void store_whole(const T (&elements)[kSize], T* to) {
   }
 }
 
-/// Stores elements [low, high) at `to`, `stride` apart, in vectors where they fit.
+/// Elements [low, high) one by one, `stride` apart.
+template <class T, int kSize>
+__device__ void store_elements(const T (&elements)[kSize], T* to, Index stride, int low, int high) {
+#pragma unroll
+  for (int i = 0; i < kSize; ++i)
+    if (i >= low && i < high) to[i * stride] = elements[i];
+}
+
+/// The same in vectors where they fit.
 template <class T, int kSize>
 __device__ void store_pack(const T (&elements)[kSize], T* to, Index stride, int low, int high) {
   if constexpr (kSize > 1)
     if (low == 0 && high == kSize && stride == 1 && is_aligned_for_stores<T, kSize>(to))
       return store_whole(elements, to);
-#pragma unroll
-  for (int i = 0; i < kSize; ++i)
-    if (i >= low && i < high) to[i * stride] = elements[i];
+  store_elements(elements, to, stride, low, high);
 }
 
 }  // namespace ndfold::cuda

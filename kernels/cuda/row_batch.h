@@ -1,9 +1,9 @@
-// What a lane does with a row: loads it in batches, folds them, and writes what becomes of them.
+// How a lane folds its packs of a row: batches of whole packs, all loaded before the first is folded; the ends of runs,
+// which may cut a pack, one by one.
 #pragma once
 #include "kernels/cuda/batch.h"
-#include "kernels/cuda/line_walk.h"
+#include "kernels/cuda/run_walk.h"
 #include "kernels/cuda/scopes.h"
-#include "kernels/cuda/sinks.h"
 #include "kernels/cuda/tree.h"
 #include "kernels/cuda/waiting.h"
 
@@ -16,163 +16,173 @@ struct Tuned {
   static constexpr int kThreads = kMostThreads, kUnroll = kLoads, kBlocks = kLeastBlocks;
 };
 
-/// kUnroll packs of a row in the registers of a lane, as a view for fold_view().
+/// kUnroll whole packs in registers, as a view for fold_view(); the first `count` of them are there.
 template <class Source, int kUnroll>
-struct RowBatch {
-  static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize, kGroup = 1;
-  static constexpr unsigned kAll = (1u << kSize) - 1;
+struct PackBatch {
+  static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize, kGroup = kSize;
   Pack<typename Source::Element, kSize> packs[kUnroll];
-  Index starts[kUnroll];
-  unsigned here[kUnroll];  ///< a bit an element that belongs
+  Index starts[kUnroll];  ///< numbers of their first elements within the reduced axes
   Index weight;
+  Index pitch = 0;  ///< between their numbers, where that is always the same
+  int count = kUnroll;
 
   __device__ auto number(int i) const { return Source::value(packs[i / kSize].at[i % kSize]); }
   __device__ Index index(int i) const { return starts[i / kSize] + i % kSize * weight; }
-  __device__ bool has(int i) const { return here[i / kSize] >> i % kSize & 1; }
-  __device__ bool has_all() const {
-    unsigned all = kAll;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) all &= here[u];
-    return all == kAll;
-  }
-  __device__ bool has_whole_packs() const {
-    bool whole = true;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) whole = whole && (here[u] == 0 || here[u] == kAll);
-    return whole;
-  }
+  __device__ bool has(int i) const { return i / kSize < count; }
+  /// The same as index(), of a place that is not known in advance.
+  __device__ Index index_in_order(int i) const { return starts[0] + i / kSize * pitch + i % kSize * weight; }
 };
 
-/// The same where packs are all there or not at all: one question a pack.
-template <class Source, int kUnroll>
-struct WholePacks {
-  static constexpr int kCount = RowBatch<Source, kUnroll>::kCount, kGroup = Source::kSize;
-  const RowBatch<Source, kUnroll>& batch;
+/// Elements [low, high) of one pack, as a view for fold_view().
+template <class Source>
+struct CutPack {
+  static constexpr int kCount = Source::kSize, kGroup = 1;
+  Pack<typename Source::Element, Source::kSize> pack;
+  Index start, weight;
+  int low, high;
 
-  __device__ auto number(int i) const { return batch.number(i); }
-  __device__ Index index(int i) const { return batch.index(i); }
-  __device__ bool has(int i) const { return batch.here[i / Source::kSize] != 0; }
+  __device__ auto number(int i) const { return Source::value(pack.at[i]); }
+  __device__ Index index(int i) const { return start + i * weight; }
+  __device__ bool has(int i) const { return i >= low && i < high; }
 };
 
-/// A batch that lanes `lanes` apart loaded from pack `pack` on.
-template <class Source, int kUnroll, class Walk, class Waiting>
-__device__ void load_batch(RowBatch<Source, kUnroll>& batch, const Walk& walk, const AxisNumbers& axis, Index pack,
-                           int lanes, Waiting& waiting) {
-  if constexpr (Source::kSize > 1)
-    if (!walk.template cuts<kUnroll>(pack, lanes)) {
-      const int left = walk.left(pack);
-      const auto stride = walk.stride(lanes);
-      auto at = walk.cursor(pack);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        const bool here = u * lanes < left;
-        batch.packs[u] = {};
-        if (here) batch.packs[u] = *walk.vector(at);
-        batch.here[u] = here ? batch.kAll : 0;
-        batch.starts[u] = walk.out(at);
-        if (u + 1 < kUnroll) walk.advance(at, stride);
-      }
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u)
-        waiting.keep(pack + u * lanes - walk.first(), batch.packs[u], batch.here[u] != 0);
-      return;
-    }
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    const Index at = pack + static_cast<Index>(u) * lanes;
-    batch.here[u] = 0;
-    batch.starts[u] = 0;
-    batch.packs[u] = {};
-    if (at < walk.last()) {
-      const auto place = walk.place(at);
-      batch.packs[u] =
-          load_pack<typename Source::Element, Source::kSize, Walk::kAligned>(place.in, axis.in, place.low, place.high);
-      batch.starts[u] = place.out;
-      batch.here[u] = place.low < place.high ? bits_between(place.low, place.high) : 0;
-    }
-    waiting.keep(at - walk.first(), batch.packs[u], at < walk.last());
-  }
+/// The first whole pack of a lane, which takes every `lanes`-th from first() + lane on.
+template <class Line>
+__device__ Index first_of_lane(const Line& line, int lane, int lanes) {
+  const Index pack = line.first() + lane;
+  return pack < line.first_whole() ? pack + lanes : pack;
 }
 
-template <class F, class Source, int kUnroll>
-__device__ typename F::State fold_batch(const F& fold, const RowBatch<Source, kUnroll>& batch) {
-  if (batch.has_all()) return fold_view<true>(fold, batch);
-  if constexpr (Source::kSize > 1)
-    if (batch.has_whole_packs()) return fold_view<false>(fold, WholePacks<Source, kUnroll>{batch});
-  return fold_view<false>(fold, batch);
+/// The ends of a line that cut one of the lane's packs; `next` follows its whole ones. Calls visit(pack).
+template <class Line, class Visit>
+__device__ void visit_cut_packs(const Line& line, int lane, Index next, const Visit& visit) {
+#pragma unroll 1
+  for (int end = 0; end < 2; ++end)
+    if (line.cuts(end) && (end == 0 ? lane == 0 : next == line.cut_pack(1))) visit(line.cut_pack(end));
 }
 
-template <class Source, int kUnroll, class F, class Walk, class Waiting>
-__device__ typename F::State fold_walk(const F& fold, const Walk& walk, const AxisNumbers& axis, int lane, int lanes,
-                                       Waiting& waiting) {
-  Tree<F, 1> tree(fold);
-  for (Index pack = walk.first() + lane; pack < walk.last(); pack += static_cast<Index>(kUnroll) * lanes) {
-    RowBatch<Source, kUnroll> batch;
-    batch.weight = axis.out;
-    load_batch(batch, walk, axis, pack, lanes, waiting);
-    const typename F::State state[1] = {fold_batch(fold, batch)};
-    tree.push(state);
-  }
-  typename F::State whole[1];
-  tree.result(whole);
-  return whole[0];
-}
-
-template <class P, class Out, int kSize, class Map>
-__device__ void map_pack(const P& elements, Out (&results)[kSize], const Map& map) {
-#pragma unroll
-  for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(elements.at[i]));
-}
-
-/// Writes map(element) of each element of a batch, as it waited.
-template <class Source, class Out, int kUnroll, class Walk, class Waiting, class Map>
-__device__ void map_batch(const AxisNumbers& axis, Out* out, const Walk& walk, Index pack, int lanes,
-                          const Waiting& waiting, const Map& map) {
-  using Element = typename Source::Element;
+template <class Source, class F, class Waiting>
+__device__ void fold_cut_pack(const F& fold, const AxisNumbers& axis, const Place<typename Source::Element>& place,
+                              Index number, Waiting& waiting, Tree<F, 1>& tree) {
   constexpr int kSize = Source::kSize;
-  if constexpr (kSize > 1)
-    if (axis.out == 1 && !walk.template cuts<kUnroll>(pack, lanes)) {
-      const int left = walk.left(pack);
-      const auto stride = walk.stride(lanes);
-      auto at = walk.cursor(pack);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        if (u * lanes >= left) continue;
-        Out results[kSize];
-        const auto load = [&] { return *walk.vector(at); };
-        map_pack(waiting.get(pack + u * lanes - walk.first(), u, load), results, map);
-        Out* const to = out + walk.out(at);
-        if (is_aligned_for_stores<Out, kSize>(to))
-          store_whole(results, to);
-        else
-          store_pack(results, to, 1, 0, kSize);
-        walk.advance(at, stride);
-      }
-      return;
-    }
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    const Index at = pack + static_cast<Index>(u) * lanes;
-    if (at >= walk.last()) continue;
-    const auto place = walk.place(at);
-    const auto load = [&] {
-      return load_pack<Element, kSize, Walk::kAligned>(place.in, axis.in, place.low, place.high);
-    };
-    Out results[kSize];
-    map_pack(waiting.get(at - walk.first(), u, load), results, map);
-    store_pack(results, out + place.out, axis.out, place.low, place.high);
-  }
+  if (place.low >= place.high) return;
+  const CutPack<Source> cut{
+      load_pack<typename Source::Element, kSize, kSize == 1>(place.in, axis.in, place.low, place.high), place.out,
+      axis.out, place.low, place.high};
+  waiting.keep(number, cut.pack);
+  push_view<false, false>(fold, cut, false, tree);
 }
 
-/// Writes map(x) of each element that the lane folded before.
-template <class Source, class Out, int kUnroll, class A, class Walk, class Waiting>
-__device__ void map_walk(const Arguments& step, const Walk& walk, int lane, int lanes, Index out,
-                         const Normalizer<A>& normalizer, const Waiting& waiting) {
-  const A scale = static_cast<A>(step.scale);
-  Out* const to = reinterpret_cast<Out*>(step.out) + out;
-  const auto map = [&](const auto& element) { return normalizer.map(step.map, Source::value(element) * scale); };
-  for (Index pack = walk.first() + lane; pack < walk.last(); pack += static_cast<Index>(kUnroll) * lanes)
-    map_batch<Source, Out, kUnroll>(step.lane_axis, to, walk, pack, lanes, waiting, map);
+/// Loads and folds the packs of one batch, `lanes` apart; `count` of them are there, or all.
+template <bool kAll, int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_packs(const F& fold, const LineWalk<Source>& line, Index pack, int lanes, int count, Index number,
+                           Waiting& waiting, Tree<F, 1>& tree) {
+  PackBatch<Source, kUnroll> batch;
+  batch.weight = line.weight();
+  batch.pitch = static_cast<Index>(lanes) * Source::kSize * batch.weight;
+  batch.count = count;
+  const auto* at = line.element(pack);
+  const Index pitch = line.pitch(lanes);
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    batch.packs[u] = {};
+    if (kAll || u < count) batch.packs[u] = line.load(at);
+    at += pitch;
+    batch.starts[u] = line.out(pack + static_cast<Index>(u) * lanes);
+  }
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u)
+    if (kAll || u < count) waiting.keep(number + static_cast<Index>(u) * lanes, batch.packs[u]);
+  push_view<kAll, kIsInLine<Source>>(fold, batch, batch.weight > 0, tree);
+}
+
+/// `before`: the number of the line's pack 0 among those of the walk.
+template <int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_line(const F& fold, const AxisNumbers& axis, const LineWalk<Source>& line, int lane, int lanes,
+                          Index before, Waiting& waiting, Tree<F, 1>& tree) {
+  const Index last = line.last_whole(), stride = static_cast<Index>(kUnroll) * lanes;
+  Index pack = first_of_lane(line, lane, lanes);
+  for (; pack + stride - lanes < last; pack += stride)
+    fold_packs<true, kUnroll>(fold, line, pack, lanes, kUnroll, before + pack, waiting, tree);
+  if (pack < last) {
+    int count = 1;
+#pragma unroll
+    for (int u = 1; u < kUnroll; ++u) count += pack + static_cast<Index>(u) * lanes < last;
+    fold_packs<false, kUnroll>(fold, line, pack, lanes, count, before + pack, waiting, tree);
+    pack += static_cast<Index>(count) * lanes;
+  }
+  if constexpr (Source::kSize > 1)
+    visit_cut_packs(line, lane, pack, [&](Index cut) {
+      fold_cut_pack<Source>(fold, axis, line.place(cut), before + cut, waiting, tree);
+    });
+}
+
+/// One batch of whole packs of runs, `by` apart; `count` of them are there, or all.
+template <bool kAll, int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_packs_of_runs(const F& fold, const AxisNumbers& axis, const RunWalk<Source>& walk, RunCursor& at,
+                                   const RunCursor& by, int lanes, int count, Index number, Waiting& waiting,
+                                   Tree<F, 1>& tree) {
+  PackBatch<Source, kUnroll> batch;
+  batch.weight = axis.out;
+  batch.count = count;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    batch.packs[u] = {};
+    batch.starts[u] = 0;
+    if (!kAll && u >= count) continue;
+    const Offsets start = walk.offsets_of(at);
+    batch.packs[u] = LineWalk<Source>::load(walk.element(start));
+    batch.starts[u] = start.out;
+    walk.advance(at, by);
+  }
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u)
+    if (kAll || u < count) waiting.keep(number + static_cast<Index>(u) * lanes, batch.packs[u]);
+  push_view<kAll, false>(fold, batch, false, tree);
+}
+
+template <int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_whole_runs(const F& fold, const AxisNumbers& axis, const RunWalk<Source>& walk, int lane,
+                                int lanes, Waiting& waiting, Tree<F, 1>& tree) {
+  int pack = static_cast<int>(walk.first()) + lane;
+  const int last = static_cast<int>(walk.last()), first = static_cast<int>(walk.first()), stride = kUnroll * lanes;
+  RunCursor at = walk.cursor(pack);
+  const RunCursor by = walk.cursor(lanes);
+  for (; pack + stride - lanes < last; pack += stride)
+    fold_packs_of_runs<true, kUnroll>(fold, axis, walk, at, by, lanes, kUnroll, pack - first, waiting, tree);
+  if (pack >= last) return;
+  int count = 1;
+#pragma unroll
+  for (int u = 1; u < kUnroll; ++u) count += pack + u * lanes < last;
+  fold_packs_of_runs<false, kUnroll>(fold, axis, walk, at, by, lanes, count, pack - first, waiting, tree);
+}
+
+template <int kUnroll, class Source, class F, class Waiting>
+__device__ typename F::State fold_walk(const F& fold, const LineWalk<Source>& line, const AxisNumbers& axis, int lane,
+                                       int lanes, Waiting& waiting) {
+  TreeLevels<F, 1> levels;
+  Tree<F, 1> tree(fold, levels);
+  fold_line<kUnroll>(fold, axis, line, lane, lanes, -line.first(), waiting, tree);
+  return tree.result();
+}
+
+template <int kUnroll, class Source, class F, class Waiting>
+__device__ typename F::State fold_walk(const F& fold, const RunWalk<Source>& walk, const AxisNumbers& axis, int lane,
+                                       int lanes, Waiting& waiting) {
+  TreeLevels<F, 1> levels;
+  Tree<F, 1> tree(fold, levels);
+  if (walk.is_whole()) {
+    fold_whole_runs<kUnroll>(fold, axis, walk, lane, lanes, waiting, tree);
+  } else if (walk.is_long(lanes)) {
+    for (Index run = walk.first_run(); run < walk.last_run(); ++run) {
+      const LineWalk<Source> line = walk.line(run);
+      fold_line<kUnroll>(fold, axis, line, lane, lanes, walk.number(run, line), waiting, tree);
+    }
+  } else {
+    for (Index pack = walk.first() + lane; pack < walk.last(); pack += lanes)
+      fold_cut_pack<Source>(fold, axis, walk.place(pack), pack - walk.first(), waiting, tree);
+  }
+  return tree.result();
 }
 
 }  // namespace ndfold::cuda

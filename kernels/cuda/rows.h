@@ -1,6 +1,6 @@
 // Body rows: lanes along a reduced axis.
 #pragma once
-#include "kernels/cuda/row_powers.h"
+#include "kernels/cuda/row_registers.h"
 
 namespace ndfold::cuda {
 
@@ -8,28 +8,27 @@ namespace ndfold::cuda {
 template <class Source, class Sink, class Residency, class Tuning, class Walk, class F, class Scope>
 __device__ void fold_row(const Arguments& step, const F& fold, const Scope& scope, Index tile, Index part, int turn) {
   using Element = typename Source::Element;
-  using Kept = std::conditional_t<kPowersWait<Source, Residency>, ReadAgain, Residency>;
-  using Waiting = typename Kept::template Place<Pack<Element, Source::kSize>, Tuning::kUnroll>;
+  using A = typename Source::Value;
   constexpr int kUnroll = Tuning::kUnroll;
   const bool live = tile < step.tiles;
   const Offsets base = offsets(step, step.tile, live ? tile : 0);
   const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
   const Walk walk(step, reinterpret_cast<const Element*>(step.in) + base.in, begin, live ? end : begin);
-  if constexpr (Sink::kMaps && kPowersWait<Source, Residency>)
-    if (powers_fit<Source, Residency, kUnroll>(step, scope.lanes())) {
-      auto* const out = reinterpret_cast<typename Sink::Out*>(step.out) + base.out;
-      if constexpr (std::is_same_v<Residency, InRegisters>)
-        return softmax_in_registers<Source, typename Sink::Out, kUnroll>(step, fold, scope, walk, out, turn);
-      else
-        return softmax_in_shared<Source, typename Sink::Out, kUnroll>(step, fold, scope, walk, out, turn);
-    }
-  Waiting waiting(step);
-  auto state = fold_walk<Source, kUnroll>(fold, walk, step.lane_axis, scope.lane(), scope.lanes(), waiting);
-  state = scope.combine(fold, state, turn);
+  const int lane = scope.lane(), lanes = scope.lanes();
+  if constexpr (std::is_same_v<Residency, InRegisters>)
+    if (step.parts == 1 && step.packs_of_run <= kUnroll * lanes)
+      return softmax_in_registers<Source, kUnroll>(step, fold, scope, walk,
+                                                   reinterpret_cast<typename Sink::Out*>(step.out) + base.out);
+  typename Residency::template Place<Pack<Element, Source::kSize>> waiting(step);
+  auto state = fold_walk<kUnroll>(fold, walk, step.lane_axis, lane, lanes, waiting);
+  state = scope.combine_far(fold, scope.combine_near(fold, state), turn);
   if constexpr (Sink::kMaps) {
-    const auto normalizer = Normalizer<typename Source::Value>::of(step.map, state, step.alpha);
-    map_walk<Source, typename Sink::Out, kUnroll>(step, walk, scope.lane(), scope.lanes(), base.out, normalizer,
-                                                  waiting);
+    auto* const out = reinterpret_cast<typename Sink::Out*>(step.out) + base.out;
+    const A scale = static_cast<A>(step.scale), alpha = static_cast<A>(step.alpha);
+    if (step.map == MapKind::softmax)
+      map_walk<Source, kUnroll>(step.lane_axis, out, walk, lane, lanes, waiting, SoftmaxMap<A>(state, scale, alpha));
+    else
+      map_walk<Source, kUnroll>(step.lane_axis, out, walk, lane, lanes, waiting, LogSoftmaxMap<A>(state, scale, alpha));
   } else if (live && scope.speaks()) {
     sink_state(step, fold, state, base.out, scope.shares_parts() ? tile : tile * step.parts + part);
   }

@@ -1,33 +1,15 @@
-// Walks runs of the lane axis in packs: which pack a lane takes, which of its elements belong to the walk, where they
-// lie. A pack is aligned in memory wherever its run begins, so the ends of a run are packs with fewer elements.
+// Walks runs of the lane axis in packs. A pack is aligned in memory wherever its run begins, so the ends of a run may
+// be packs with fewer elements. Packs are numbered through: every run has as many as the one that needs most.
 #pragma once
+#include "kernels/cuda/line_walk.h"
 #include "kernels/cuda/odometer.h"
-#include "kernels/cuda/source.h"
 
 namespace ndfold::cuda {
 
-/// One pack: its first element may lie before the run.
-template <class T>
-struct Place {
-  const T* in;
-  Index out;    ///< offset in the output, or number within the reduced axes
-  Index value;  ///< offset in the values
-  int low, high;
+/// A pack among whole ones: its run, and its number in the run. Steps cost no division.
+struct RunCursor {
+  int run, pack;
 };
-
-__device__ inline Index min_of(Index a, Index b) { return a < b ? a : b; }
-__device__ inline Index max_of(Index a, Index b) { return a > b ? a : b; }
-
-__device__ inline unsigned bits_between(int low, int high) { return ((1u << high) - 1) & ~((1u << low) - 1); }
-
-/// Elements between the last multiple of a pack and `from`.
-template <int kSize, class T>
-__device__ int phase_of(const T* from) {
-  if constexpr (kSize == 1)
-    return 0;
-  else
-    return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % kSize);
-}
 
 /// Elements [begin, end), row-major, of the walked axes and the lane axis, from `base` on.
 template <class Source>
@@ -38,60 +20,66 @@ class RunWalk {
  public:
   static constexpr bool kAligned = false;  ///< place() gives aligned packs
 
-  /// A pack among whole ones: its run, and its number in the run. Steps cost no division.
-  struct Cursor {
-    int run, pack;
-  };
-
   __device__ RunWalk(const Arguments& step, const T* base, Index begin, Index end)
       : step_(step), base_(base), begin_(begin), end_(end) {
     if (begin >= end) return;
-    first_ = pack_of(begin);
-    last_ = pack_of(end - 1) + 1;
-    whole_ = step.whole_runs && begin % kSize == 0 && end % kSize == 0;
-    steps_ = whole_ && last_ >> 30 == 0;
+    first_run_ = run_of(begin);
+    last_run_ = run_of(end - 1) + 1;
+    const Index size = step.lane_axis.size;
+    whole_ = step.whole_runs && first_run_ * size == begin && last_run_ * size == end;
+    const Index last_begin = (last_run_ - 1) * size;
+    first_ = first_run_ * step.packs_of_run + (begin - first_run_ * size) / kSize;
+    last_ = (last_run_ - 1) * step.packs_of_run + min_of((end - last_begin + 2 * kSize - 2) / kSize, step.packs_of_run);
   }
 
-  /// Packs `lanes` apart from `pack` on, kUnroll of them: whether one has to be looked up by place().
-  template <int kUnroll>
-  __device__ bool cuts(Index, int) const {
-    return !steps_;
+  __device__ Index first_run() const { return first_run_; }
+  __device__ Index last_run() const { return last_run_; }
+  /// Whether no pack is cut, and a cursor reaches them all.
+  __device__ bool is_whole() const { return whole_ && last_ >> 30 == 0; }
+  /// Whether a run is enough for `lanes` lanes.
+  __device__ bool is_long(int lanes) const {
+    return step_.packs_of_run > lanes && (kSize == 1 || step_.lane_axis.in == 1);
   }
-  /// Packs from `pack` on.
-  __device__ int left(Index pack) const { return static_cast<int>(last_ - pack); }
-  __device__ Cursor cursor(Index pack) const {
+
+  __device__ RunCursor cursor(Index pack) const {
     const int run = static_cast<int>(quotient(pack, step_.by_packs));
     return {run, static_cast<int>(pack) - run * static_cast<int>(step_.packs_of_run)};
   }
-  /// A bit an element of the pack that belongs.
-  __device__ unsigned here(Index pack) const {
-    const auto at = place(pack);
-    return at.low < at.high ? bits_between(at.low, at.high) : 0;
-  }
-  /// How far `lanes` packs are; for advance().
-  __device__ Cursor stride(int lanes) const { return cursor(lanes); }
-  __device__ void advance(Cursor& at, const Cursor& by) const {
+  __device__ void advance(RunCursor& at, const RunCursor& by) const {
     at.run += by.run;
     at.pack += by.pack;
-    if (at.pack >= step_.packs_of_run) {
+    if (at.pack >= static_cast<int>(step_.packs_of_run)) {
       at.pack -= static_cast<int>(step_.packs_of_run);
       ++at.run;
     }
   }
-  __device__ const Pack<T, kSize>* vector(const Cursor& at) const {
-    return reinterpret_cast<const Pack<T, kSize>*>(base_ + offsets(step_, step_.walk, at.run).in) + at.pack;
+  /// Where a whole pack lies; in the output as in Place::out.
+  __device__ Offsets offsets_of(const RunCursor& at) const {
+    Offsets start = offsets(step_, step_.walk, at.run);
+    start.in += kSize == 1 ? at.pack * step_.lane_axis.in : at.pack * kSize;
+    start.out += at.pack * (step_.lane_axis.out * kSize);
+    return start;
   }
-  /// Of the pack's first element: its place in the output, or its number within the reduced axes.
-  __device__ Index out(const Cursor& at) const {
-    return offsets(step_, step_.walk, at.run).out + at.pack * step_.lane_axis.out * kSize;
+  __device__ const T* element(const Offsets& at) const { return base_ + at.in; }
+
+  /// What belongs to the walk of one run.
+  __device__ LineWalk<Source> line(Index run) const {
+    const Offsets start = offsets(step_, step_.walk, run);
+    const Index size = step_.lane_axis.size, before = run * size;
+    return {step_.lane_axis, base_ + start.in, start.out, max_of(begin_ - before, 0), min_of(end_ - before, size)};
+  }
+  /// Of a pack of a line: lanes take the packs of a walk in turn, whatever the phase of a tile's first run.
+  __device__ Index number(Index run, const LineWalk<Source>& line) const {
+    return run == first_run_ ? -line.first() : run * step_.packs_of_run - first_;
   }
 
   /// Packs first() … last() - 1 cover the elements.
   __device__ Index first() const { return first_; }
   __device__ Index last() const { return last_; }
 
+  /// Any pack; it may be empty.
   __device__ Place<T> place(Index pack) const {
-    const Index run = step_.walk.rank == 0 ? 0 : quotient(pack, step_.by_packs);
+    const Index run = quotient(pack, step_.by_packs);
     const Offsets start = offsets(step_, step_.walk, run);
     const AxisNumbers& axis = step_.lane_axis;
     const T* from = base_ + start.in;
@@ -108,19 +96,16 @@ class RunWalk {
   }
 
  private:
-  __device__ Index pack_of(Index element) const {
-    if (step_.walk.rank == 0) return (element + phase_of<kSize>(base_)) / kSize;
-    const Index run = quotient(element, step_.lane_axis.by);
-    const T* from = base_ + offsets(step_, step_.walk, run).in;
-    return run * step_.packs_of_run + (element - run * step_.lane_axis.size + phase_of<kSize>(from)) / kSize;
+  __device__ Index run_of(Index element) const {
+    return step_.walk.rank == 0 ? 0 : quotient(element, step_.lane_axis.by);
   }
 
   const Arguments& step_;
   const T* base_;
   Index begin_, end_;
+  Index first_run_ = 0, last_run_ = 0;
   Index first_ = 0, last_ = 0;
   bool whole_ = false;  // no pack is cut
-  bool steps_ = false;  // nor are there too many for a Cursor
 };
 
 }  // namespace ndfold::cuda

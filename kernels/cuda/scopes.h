@@ -1,5 +1,5 @@
 // Scopes: which tile and part a block folds, and who folds it together. All have the same words, so that a body is
-// written once.
+// written once. States meet in a block first, then beyond it.
 #pragma once
 #include "kernels/cuda/combine_columns.h"
 #include "kernels/cuda/meeting.h"
@@ -11,34 +11,40 @@ namespace ndfold::cuda {
 class NearScope {
  public:
   __device__ explicit NearScope(const Arguments& step)
-      : scope_(step.scope), lanes_(scope_ == Scope::lanes ? step.lanes : threads_of_block()) {}
+      : scope_(step.scope), lanes_(threads_of_block()), lane_(thread_of_block()) {
+    if (scope_ != Scope::lanes) return;
+    lanes_ = step.lanes;
+    lane_ &= lanes_ - 1;
+    tile_ = thread_of_block() >> step.lane_bits;
+    tiles_at_once_ = threads_of_block() >> step.lane_bits;
+  }
 
   /// Blocks along x fold parts of the same tile, and all of them learn the whole.
   __device__ bool shares_parts() const { return scope_ == Scope::cluster; }
-  __device__ int lane() const { return thread_of_block() % lanes_; }
+  __device__ int lane() const { return lane_; }
   __device__ int lanes() const { return lanes_; }
-  __device__ Index tiles_at_once() const { return threads_of_block() / lanes_; }
-  __device__ Index tile_of(Index first) const { return first + thread_of_block() / lanes_; }
-  __device__ bool speaks() const { return lane() == 0 && (!shares_parts() || blockIdx.x == 0); }
+  __device__ Index tiles_at_once() const { return tiles_at_once_; }
+  __device__ Index tile_of(Index first) const { return first + tile_; }
+  __device__ bool speaks() const { return lane_ == 0 && (!shares_parts() || blockIdx.x == 0); }
 
+  /// Among the lanes of one block; then beyond it, where others fold the rest of the tile.
   template <class F>
-  __device__ typename F::State combine(const F& fold, typename F::State state, int) const {
-    if (scope_ == Scope::lanes) return combine_lanes(fold, state, 1, lanes_);
-    if (scope_ == Scope::cluster) return combine_cluster(fold, state);
-    return combine_block(fold, state);
+  __device__ typename F::State combine_near(const F& fold, typename F::State state) const {
+    return scope_ == Scope::lanes ? combine_lanes(fold, state, 1, lanes_) : combine_block(fold, state);
+  }
+  template <class F>
+  __device__ typename F::State combine_far(const F& fold, typename F::State state, int) const {
+    return scope_ == Scope::cluster ? combine_cluster(fold, state) : state;
   }
   template <int kColumns, class F>
-  __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes, int,
-                                  int, int) const {
-    if (scope_ == Scope::cluster)
-      combine_cluster_columns(fold, states, lanes);
-    else
-      combine_block_columns(fold, states, lanes);
+  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
+                                      int, int, int) const {
+    if (scope_ == Scope::cluster) combine_cluster_columns(fold, states, lanes);
   }
 
  private:
   Scope scope_;
-  int lanes_;
+  int lanes_, lane_, tile_ = 0, tiles_at_once_ = 1;
 };
 
 /// Any number of co-resident blocks fold a part each, leave their states in memory, and meet.
@@ -54,9 +60,12 @@ class GridScope {
   __device__ bool speaks() const { return blockIdx.x == 0 && thread_of_block() == 0; }
 
   template <class F>
-  __device__ typename F::State combine(const F& fold, typename F::State state, int turn) const {
+  __device__ typename F::State combine_near(const F& fold, typename F::State state) const {
+    return combine_block(fold, state);
+  }
+  template <class F>
+  __device__ typename F::State combine_far(const F& fold, typename F::State state, int turn) const {
     using State = typename F::State;
-    state = combine_block(fold, state);
     if (thread_of_block() == 0) *meeting_.slot<State>(turn, blockIdx.x) = state;
     meeting_.meet(turn);
     state = fold.identity();
@@ -67,10 +76,9 @@ class GridScope {
 
   /// `width` columns of the tile have an output, from lane element `first` on.
   template <int kColumns, class F>
-  __device__ void combine_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
-                                  int first, int width, int turn) const {
+  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
+                                      int first, int width, int turn) const {
     using State = typename F::State;
-    combine_block_columns(fold, states, lanes);
     State* const mine = meeting_.slot<State>(turn, blockIdx.x);
     if (lanes.slot() == 0 && lanes.speaks())
       columns_of_turn(lanes, first, width, states, [&](int at, State& s) { mine[at] = s; });

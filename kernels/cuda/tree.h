@@ -13,14 +13,22 @@ concept Exact = std::is_integral_v<typename F::State> || requires {
 } || std::is_base_of_v<folds::Max<typename F::State>, F> || std::is_base_of_v<folds::Min<typename F::State>, F> ||
     std::is_base_of_v<folds::Linf<typename F::State>, F>;
 
-/// Merges eight at a time. Columns are folded side by side, each by itself.
+/// Merged states, kept apart from the tree: what is looked up by number is not in registers.
+template <class F, int kColumns>
+struct TreeLevels {
+  static constexpr int kLevels = 8;  // 16^9 batches
+  typename F::State at[Exact<F> ? 1 : kLevels][kColumns];
+};
+
+/// Merges 16 at a time: what is looked up by number takes long. Columns are folded side by side, each by itself.
 template <class F, int kColumns>
 class Tree {
   using State = typename F::State;
-  static constexpr int kWay = 8, kLevels = 14;  // 8^15 batches
+  using Levels = TreeLevels<F, kColumns>;
+  static constexpr int kWay = 16;
 
  public:
-  __device__ explicit Tree(const F& fold) : fold_(fold) {
+  __device__ Tree(const F& fold, Levels& levels) : fold_(fold), levels_(levels) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) running_[c] = fold.identity();
   }
@@ -28,44 +36,61 @@ class Tree {
   __device__ void push(const State (&states)[kColumns]) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c)
-      if (folds::PivotFold<F> && batches_ % kWay == 0)  // where combining is dear, not with an identity
+      if (folds::PivotFold<F> && batches_ == 0)  // where combining is dear, not with an identity
         running_[c] = states[c];
       else
         running_[c] = fold_.combine(running_[c], states[c]);
-    if constexpr (!Exact<F>)
-      if (++batches_ % kWay == 0) carry();
+    if constexpr (!Exact<F>) pushed();
+  }
+
+  __device__ void push_one(int column, const State& state) requires Exact<F> {
+    running_[column] = fold_.combine(running_[column], state);
+  }
+  /// All that was pushed, where the fold is Exact; else what was since the last carry.
+  __device__ State& running(int column) { return running_[column]; }
+  /// A batch went into the running states.
+  __device__ void pushed() {
+    if (++batches_ == kWay) carry();
   }
 
   __device__ void result(State (&states)[kColumns]) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) states[c] = running_[c];
-    if constexpr (!Exact<F>) {
-      std::uint64_t digits = batches_ / kWay;
-      for (int level = 0; digits != 0; ++level, digits /= kWay)
-        if (digits % kWay != 0)
-          for (int c = 0; c < kColumns; ++c) states[c] = fold_.combine(levels_[level][c], states[c]);
-    }
+    if constexpr (!Exact<F>)
+      for (int level = 0; carried_ != 0; ++level, carried_ /= kWay)
+        if (carried_ % kWay != 0)
+#pragma unroll
+          for (int c = 0; c < kColumns; ++c) states[c] = fold_.combine(levels_.at[level][c], states[c]);
+  }
+  __device__ State result() {
+    static_assert(kColumns == 1);
+    State whole[1];
+    result(whole);
+    return whole[0];
   }
 
  private:
   // The running state becomes the next digit of level 0; a full level becomes a digit of the one above.
   __device__ void carry() {
-    std::uint64_t before = batches_ / kWay - 1;
+    unsigned before = carried_++;
     for (int level = 0;; ++level, before /= kWay) {
+#pragma unroll
       for (int c = 0; c < kColumns; ++c) {
-        State& place = levels_[level][c];
-        place = before % kWay == 0 ? running_[c] : fold_.combine(place, running_[c]);
-        running_[c] = place;
+        if (before % kWay != 0) running_[c] = fold_.combine(levels_.at[level][c], running_[c]);
+        levels_.at[level][c] = running_[c];
       }
-      if (before % kWay != kWay - 1 || level + 1 == kLevels) break;
+      if (before % kWay != kWay - 1 || level + 1 == Levels::kLevels) break;
     }
+#pragma unroll
     for (int c = 0; c < kColumns; ++c) running_[c] = fold_.identity();
+    batches_ = 0;
   }
 
   const F& fold_;
-  std::uint64_t batches_ = 0;
+  Levels& levels_;
+  int batches_ = 0;       ///< in running_
+  unsigned carried_ = 0;  ///< its digits to the base kWay: the states of each level
   State running_[kColumns];
-  State levels_[kLevels][kColumns];
 };
 
 }  // namespace ndfold::cuda

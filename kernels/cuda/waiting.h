@@ -5,35 +5,34 @@
 
 namespace ndfold::cuda {
 
-/// Both are told the pack's number in the tile; keep() also whether it is `here` at all, get() which of its batch it
-/// is, and how to load it again.
+/// Both are told the pack's number in the tile; get() also how to load it again.
 struct ReadAgain {
-  template <class P, int kUnroll>
+  template <class P>
   struct Place {
     __device__ explicit Place(const Arguments&) {}
-    __device__ void keep(Index, const P&, bool) {}
+    __device__ void keep(Index, const P&) {}
     template <class Load>
-    __device__ P get(Index, int, const Load& load) const {
+    __device__ P get(Index, const Load& load) const {
       return load();
     }
   };
 };
 
-/// In the lanes' registers: row_powers.h alone does that. What does not fit there is read again.
+/// In the lanes' registers: row_registers.h alone does that. What does not fit there is read again.
 struct InRegisters : ReadAgain {};
 
 /// The first packs of the tile that fit.
 struct InShared {
-  template <class P, int kUnroll>
+  template <class P>
   struct Place {
     __device__ explicit Place(const Arguments& step)
         : packs(reinterpret_cast<P*>(shared_memory() + kExchangeBytes)),
           capacity(static_cast<unsigned>(step.tile_bytes) / sizeof(P)) {}
-    __device__ void keep(Index number, const P& pack, bool here) {
-      if (here && number < capacity) packs[static_cast<unsigned>(number)] = pack;
+    __device__ void keep(Index number, const P& pack) {
+      if (number < capacity) packs[static_cast<unsigned>(number)] = pack;
     }
     template <class Load>
-    __device__ P get(Index number, int, const Load& load) const {
+    __device__ P get(Index number, const Load& load) const {
       return number < capacity ? packs[static_cast<unsigned>(number)] : load();
     }
     P* packs;

@@ -25,6 +25,12 @@ struct ArgExtremum {
   }
   ND_HD Index finalize(State s, Index) const { return s.index; }
 
+  /// Whether elements whose best value is `best` can change the state; `in_order`: all come after those it has seen.
+  ND_HD static bool may_change(State s, V best, bool in_order) {
+    if (same(best, s.value)) return !in_order || s.index == std::numeric_limits<Index>::max();
+    return !same(Values().combine(s.value, best), s.value);
+  }
+
   /// Two values that tie.
   ND_HD static bool same(V a, V b) { return a == b || (a != a && b != b); }
 };

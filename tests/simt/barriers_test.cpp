@@ -45,7 +45,7 @@ TEST(barriers, each_is_missed) {
       for (std::uint64_t seed = 1; seed <= 3 && !missed.contains(site); ++seed)
         if (!run_without(item, &site, seed).failure.empty()) missed.insert(site);
   }
-  EXPECT_GE(all.size(), 15u);
+  EXPECT_GE(all.size(), 14u);
   for (const Site& site : all)
     EXPECT_TRUE(missed.contains(site)) << site.file << ':' << site.line << " changes nothing";
 }

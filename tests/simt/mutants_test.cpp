@@ -22,7 +22,9 @@ ReduceSpec reduce(ReduceOp op, int axis) { return {.op = op, .axes = {axis}}; }
 const std::vector<Case>& cases() {
   static const DeviceFacts kDevice = small(DeviceFacts::h200(), 2);
   static const std::vector<Case> kCases = {
-      {"rows", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 40003}, {2}, kDevice, Values::positive},
+      {"rows", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 35219}, {2}, kDevice, Values::positive},
+      {"deep", reduce(ReduceOp::sum, 1), "rows_in_block", {1, 70003}, {1}, kDevice, Values::positive},
+      {"batches", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 35968}, {2}, kDevice, Values::positive},
       {"runs",
        ReduceSpec{.op = ReduceOp::sum, .axes = {1, 3}},
        "rows_in_block",
@@ -30,11 +32,26 @@ const std::vector<Case>& cases() {
        {2, 4},
        kDevice,
        Values::positive},
+      {"bundle",
+       ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2, 4}},
+       "rows_in_block",
+       {10, 2, 13, 2, 12},
+       {2, 2},
+       kDevice,
+       Values::positive},
+      {"far",
+       ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2, 4, 6, 8}},
+       "rows_in_block",
+       {3, 2, 3, 2, 3, 2, 3, 2, 8},
+       {2, 2, 2, 2},
+       kDevice,
+       Values::positive},
       {"maximum", reduce(ReduceOp::max, 1), "rows_in_block", {2, 203}, {2}, kDevice, Values::mixed},
       {"cluster", reduce(ReduceOp::sum, 1), "rows_in_cluster", {3, 3001}, {3}, kDevice, Values::positive},
       {"softmax", SoftmaxSpec{.axes = {1}}, "rows_in_block", {2, 9000}, {2, 9000}, tight(2), Values::mixed},
       {"grid", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}, tight(2), Values::mixed},
-      {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
+      {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 76}, {76}, kDevice, Values::positive},
+      {"odd_columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {101, 30}, {101, 30}, kDevice, Values::mixed}};
   return kCases;
@@ -48,8 +65,8 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
   ndfold::cuda::Found found = find_kernel(key, layout);
   const bool tiled = key.body != Body::permute || !layout.same_axis;
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
-  if (key.body == body_under_test && tiled && dense) found.kernel = under_test;
-  return found;
+  if (key.body != body_under_test || !tiled || !dense) return found;
+  return {under_test, found.threads, key.body == Body::permute ? 1 : 4};
 }
 
 std::string outcome(const Mutant& mutant) {
@@ -57,16 +74,16 @@ std::string outcome(const Mutant& mutant) {
     if (mutant.kind != item.kind) continue;
     // Whole rows of the input lie side by side: what is beyond one is in the next. Values betray it, or red zones.
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
-    Array in(dense(DType::f32, item.sizes), 1);
+    Array in(dense(DType::f32, item.sizes), mutant.kind == "bundle" ? 0 : 1);
     Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
     under_test = mutant.kernel;
-    body_under_test = mutant.kind == "columns"       ? Body::columns
-                      : mutant.kind == "permute"     ? Body::permute
-                      : mutant.kind == "elementwise" ? Body::elementwise
-                                                     : Body::rows;
+    body_under_test = mutant.kind.ends_with("columns") ? Body::columns
+                      : mutant.kind == "permute"       ? Body::permute
+                      : mutant.kind == "elementwise"   ? Body::elementwise
+                                                       : Body::rows;
     return simulate(item.request, in, out, {.device = item.device, .strategy = item.strategy}, {}, find_mutant).failure;
   }
   return "no case";

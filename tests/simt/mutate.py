@@ -7,43 +7,48 @@ import sys
 SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "elements.h", "kernel_of.h",
           "layouts.h"}
 
-START_OF_ROW = "      const Offsets start = offsets_of_row<Source>(step, at);\n"
-
 # Name, file, what is there, what is put in its place, and the kernel that shows it.
 MUTANTS = [
     ("whole", "rows.h", "", "", "all"),
     ("run_end", "run_walk.h", "min_of(axis.size - at,", "min_of(axis.size - at + 1,", "runs"),
-    ("part_end", "line_walk.h", "high_ = static_cast<int>(end + phase_",
-     "high_ = static_cast<int>(end + phase_ + 1", "cluster"),
-    ("part_begin", "line_walk.h", "low_ = static_cast<int>(begin + phase_",
-     "low_ = static_cast<int>(begin + phase_ - 1", "cluster"),
+    ("part_end", "line_walk.h", "static_cast<std::uint64_t>(end + phase_ - 1)",
+     "static_cast<std::uint64_t>(end + phase_)", "cluster"),
+    ("part_begin", "line_walk.h", "static_cast<std::uint64_t>(begin + phase_)",
+     "static_cast<std::uint64_t>(begin + phase_ - (begin > 0))", "cluster"),
     ("run_begin", "run_walk.h", "max_of(-at,", "max_of(-at - 1,", "runs"),
-    ("last_pack", "line_walk.h", "(end + phase_ - 1) / kSize + 1", "(end + phase_ - 1) / kSize", "rows"),
-    ("first_pack", "run_walk.h", "first_ = pack_of(begin)", "first_ = pack_of(begin) + 1", "runs"),
-    ("last_of_lane", "row_batch.h", "const bool here = u * lanes < left;",
-     "const bool here = u * lanes < left - 1;", "rows"),
+    ("last_pack", "line_walk.h", "static_cast<Index>(to / kPack) + 1", "static_cast<Index>(to / kPack)", "rows"),
+    ("first_run", "run_walk.h", "first_run_ = run_of(begin);", "first_run_ = run_of(begin) + 1;", "runs"),
+    ("last_of_lane", "row_batch.h", "static_cast<Index>(u) * lanes < last;", "static_cast<Index>(u) * lanes < last - 1;",
+     "rows"),
+    ("whole_batches", "row_batch.h", "pack + stride - lanes < last; pack += stride)\n    fold_packs<", "pack + stride - lanes <= last; pack += stride)\n    fold_packs<",
+     "batches"),
+    ("last_end", "row_batch.h", "end < 2;", "end < 1;", "rows"),
+    ("last_of_runs", "row_batch.h", "count += pack + u * lanes < last;", "count += pack + u * lanes < last - 1;", "bundle"),
+    ("next_run", "run_walk.h", "if (at.pack >= static_cast<int>", "if (at.pack > static_cast<int>", "bundle"),
     ("absent_elements", "batch.h", "!kAll && !view.has(group)", "!kAll && group > 0 && !view.has(group)", "maximum"),
     ("pack_end", "pack.h", "if (i >= low && i < high) pack", "if (i >= low && i <= high) pack", "rows"),
     ("store_end", "pack.h", "if (i >= low && i < high) to", "if (i >= low && i <= high) to", "softmax"),
-    ("tree_level", "tree.h", "if (digits % kWay != 0)", "if (digits % kWay > 1)", "rows"),
+    ("tree_level", "tree.h", "if (carried_ % kWay != 0)", "if (carried_ % kWay > 1)", "deep"),
     ("warps", "combine_rows.h", "lane < warps ?", "lane <= warps ?", "rows"),
     ("half_the_lanes", "combine_rows.h", "mask < to;", "mask < to / 2;", "rows"),
     ("cluster_blocks", "combine_rows.h", "lane < blocks ?", "lane < blocks - 1 ?", "cluster"),
-    ("waiting_room", "row_powers.h", "<= step.tile_bytes;", "<= step.tile_bytes + 65536;", "softmax"),
+    ("waiting_room", "waiting.h", "number < capacity ? packs", "number < capacity + 64 ? packs", "softmax"),
     ("one_slot", "meeting.h", "turn % 2", "0 * turn", "grid"),
     ("late_release", "meeting.h", "      add_release(counter);\n", "", "grid"),
     ("early_leave", "meeting.h", "- wanted) < 0", "- wanted) < -1", "grid"),
     ("stale_counter", "meeting.h", "*counter = 0;", "(void)counter;", "grid"),
     ("panel_end", "column_batch.h", "within(axis.size - panel.column, kSize)",
      "within(axis.size - panel.column + 1, kSize)",
-     "columns"),
+     "odd_columns"),
     ("last_row", "columns.h", ": step.reduced;", ": step.reduced - 1;", "columns"),
-    ("row_end", "column_batch.h", "if (at >= rows.end) continue;\n" + START_OF_ROW + "      batch",
-     "if (at > rows.end) continue;\n" + START_OF_ROW + "      batch", "columns"),
-    ("slots", "combine_columns.h", "slot < slots;", "slot < slots - 1;", "columns"),
+    ("row_end", "column_batch.h", "rows.slots < rows.end;\n  fold", "rows.slots <= rows.end;\n  fold", "columns"),
+    ("whole_rows", "column_batch.h", "row + stride - rows.slots < rows.end", "row + stride - rows.slots <= rows.end",
+     "columns"),
+    ("slots", "combine_columns.h", "slot < lanes.slots();", "slot < lanes.slots() - 1;", "columns"),
     ("tile_width", "permute.h", "if (x < columns && y < rows) tile", "if (x <= columns && y < rows) tile", "permute"),
     ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
-    ("odometer", "odometer.h", "linear - rest * axis.size", "linear - rest", "runs"),
+    ("odometer", "odometer.h", "linear - rest * first.size", "linear - rest", "bundle"),
+    ("far_odometer", "odometer.h", "linear - rest * axis.size", "linear - rest", "far"),
     ("empty_pack", "elementwise.h", "if (place.low >= place.high) continue;", "", "elementwise"),
     ("last_mapped", "elementwise.h", "i < place.high", "i < place.high - 1", "elementwise"),
 ]
@@ -53,17 +58,22 @@ PLAIN = "ResultSink, ReadAgain, Tuning>"
 # What each kind of case needs: the kernels, and where they are.
 KERNELS = {
     "runs": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
+    "deep": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
+    "batches": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
+    "bundle": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
+    "far": ("rows.h", "rows<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "rows": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
     "maximum": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Max<float>, NearScope, " + PLAIN),
     "cluster": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, " + PLAIN),
-    "softmax": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, NearScope, "
+    "softmax": ("rows.h", "rows<InLine<Elements<float, float, 4>>, Softmax<float>, NearScope, "
                           "ElementSink<float>, InShared, Tuning>"),
-    "grid": ("rows.h", "rows<InLine<Elements<float, float, 4>>, folds::OnlineSoftmax<float>, GridScope, "
+    "grid": ("rows.h", "rows<InLine<Elements<float, float, 4>>, Softmax<float>, GridScope, "
                        "ElementSink<float>, "
                        "InShared, Tuning>"),
     "columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, ResultSink, "
                              "ReadAgain, "
                              "Tuning>"),
+    "odd_columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
 }

@@ -37,7 +37,7 @@ AxisNumbers axis(Index size, Index in, Index out) {
 TEST(odometer, counts_beyond_32_bits) {
   Arguments step;
   step.walk.rank = 3;
-  step.far[0] = axis(70000, -3, 7);
+  step.walk.near[2] = axis(70000, -3, 7);
   step.walk.near[1] = axis(90001, 1 << 20, 0);
   step.walk.near[0] = axis(3, 5, Index{1} << 40);
   const Index total = Index{70000} * 90001 * 3;
@@ -55,12 +55,16 @@ TEST(run_walk, covers_a_part_of_a_giant_row) {
   for (const std::uintptr_t misaligned : {0u, 1u, 3u}) {
     Arguments step;
     step.lane_axis = axis(Index{5} << 30, 1, 1);
+    step.packs_of_run = (step.lane_axis.size + 6) / 4;
+    step.by_packs = divide_by(step.packs_of_run);
     const auto* base = reinterpret_cast<const float*>((std::uintptr_t{1} << 40) + misaligned * sizeof(float));
     const Index begin = (Index{1} << 32) + 5, end = begin + 30;
     const RunWalk<Source> walk(step, base, begin, end);
     Index next = begin;
+    EXPECT_LE(walk.last() - walk.first(), 10);
     for (Index pack = walk.first(); pack < walk.last(); ++pack) {
       const auto place = walk.place(pack);
+      if (place.low >= place.high) continue;
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place.in) % 16, 0u);
       EXPECT_EQ(place.in + place.low, base + next);
       EXPECT_EQ(place.out + place.low, next);

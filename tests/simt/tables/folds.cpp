@@ -27,7 +27,7 @@ std::span<const CatalogRow> other_rows() {
              fold_rows<L1<float>, float, kFew>(FoldKind::l1, DType::f32),
              fold_rows<L2<float>, float, kFew>(FoldKind::l2, DType::f32),
              fold_rows<Linf<float>, float, kFew>(FoldKind::linf, DType::f32),
-             fold_rows<LogSumExp<float>, float, Breadth::many>(FoldKind::logsumexp, DType::f32));
+             fold_rows<cuda::LogSumExp<float>, float, Breadth::many>(FoldKind::logsumexp, DType::f32));
   return kRows;
 }
 

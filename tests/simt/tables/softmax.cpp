@@ -5,7 +5,7 @@ namespace {
 
 template <class A, class T>
 constexpr auto states_and_map() {
-  return joined(fold_rows<folds::OnlineSoftmax<A>, T, Breadth::few>(FoldKind::softmax, kDTypeOf<A>),
+  return joined(fold_rows<cuda::Softmax<A>, T, Breadth::few>(FoldKind::softmax, kDTypeOf<A>),
                 std::array{softmax_row<A, T, T, Breadth::many>()});
 }
 

@@ -1,0 +1,134 @@
+// What a softmax folds on a GPU, and what it makes of it: powers of 2 measured from a maximum, one rounding each.
+#pragma once
+#include "kernels/folds/online_softmax.h"
+
+namespace ndfold::cuda {
+
+/// 2^x; results below the smallest normal number may be 0.
+ND_HD inline float power_of_two(float x) {
+#ifdef __CUDA_ARCH__
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+#else
+  return std::exp2(x);
+#endif
+}
+
+/// Of the sum of powers, which is 1 at least: to one unit in the last place.
+template <class A>
+__device__ A reciprocal(A x) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<A, float>) {
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+  }
+#endif
+  return 1 / x;
+}
+
+/// exp(scale · x - max) as power(x). In float that is 2^(x · rate - origin): origin = max · log2 e is rounded, but the
+/// same for all who measure from this maximum; rest() says how far off. An infinite maximum is replaced by 0, where
+/// exp(±inf) says what is right.
+template <class A>
+struct Exponent {
+  A rate, origin;
+  __device__ static Exponent of(A max, A scale) { return {scale, folds::is_infinite(max) ? A(0) : max}; }
+  __device__ A power(A x) const { return folds::exponential(x * rate - origin); }
+  __device__ static A shrink(A from, A to) { return folds::exponential(from - to); }
+  __device__ static A rest(A) { return A(0); }
+};
+
+template <>
+struct Exponent<float> {
+  static constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
+  static constexpr float kHuge = 0x1p100f;     // from here on neighbours are so far apart that powers are 0 or 1,
+  static constexpr float kSmaller = 0x1p-24f;  // with a smaller rate too, and products do not overflow
+
+  float rate, origin;
+  __device__ static float rate_of(float max) { return std::fabs(max) < kHuge ? kLog2E : kLog2E * kSmaller; }
+  __device__ static float origin_of(float max) { return folds::is_infinite(max) ? 0.0f : max * rate_of(max); }
+  __device__ static Exponent of(float max, float scale) {
+    return {scale * (folds::is_infinite(max) ? kLog2E : rate_of(max)), origin_of(max)};
+  }
+  __device__ float power(float x) const { return power_of_two(std::fma(x, rate, -origin)); }
+  /// What a sum measured from one maximum is multiplied with to be measured from a larger one.
+  __device__ static float shrink(float from, float to) {
+    return power_of_two(from == -folds::kInfinity<float> ? from : origin_of(from) - origin_of(to));
+  }
+  /// What is added to the logarithm of a sum.
+  __device__ static float rest(float max) {
+    if (!(std::fabs(max) < kHuge)) return 0;
+    return std::fma(-max, kLog2E, origin_of(max)) * kLn2;
+  }
+};
+
+/// Σ exp(scale · x - max), as a pivot leaves it.
+template <class A>
+struct SumOfPowers : folds::Sum<A> {
+  Exponent<A> exponent;
+  __device__ A map(A x, Index) const { return exponent.power(x); }
+};
+
+template <class A>
+struct Softmax : folds::OnlineSoftmax<A> {
+  using State = folds::MaxAndSum<A>;
+  __device__ State combine(State a, State b) const {
+    const A max = folds::maximum(a.max, b.max);
+    return {max, a.sum * shrink(a.max, max) + b.sum * shrink(b.max, max)};
+  }
+  /// Equal infinities mean "no change"; a NaN is equal to nothing and goes through.
+  __device__ static A shrink(A from, A to) { return from == to ? A(1) : Exponent<A>::shrink(from, to); }
+  __device__ A pivot(A max, Index) const { return max; }
+  __device__ SumOfPowers<A> around(A max, Index) const {
+    SumOfPowers<A> fold;
+    fold.exponent = Exponent<A>::of(max, this->scale);
+    return fold;
+  }
+  /// Measures a running state from a larger maximum, if it is one: seldom, where elements are in no order.
+  __device__ void raise(State& running, A max) const {
+    if (!(max > running.max)) return;
+    running.sum *= shrink(running.max, max);
+    running.max = max;
+  }
+};
+
+/// log Σ exp(x) = max + log sum; -inf for no elements or only -inf.
+template <class A>
+struct LogSumExp : Softmax<A> {
+  __device__ A finalize(folds::MaxAndSum<A> s, Index) const {
+    return s.max + (std::log(s.sum) + Exponent<A>::rest(s.max));
+  }
+};
+
+/// With +inf among the elements every result is NaN, as max, exp, sum and divide one after the other give.
+template <class A>
+__device__ A sum_of(const folds::MaxAndSum<A>& state) {
+  return state.max == folds::kInfinity<A> ? std::numeric_limits<A>::quiet_NaN() : state.sum;
+}
+
+/// What becomes of an element x once the state of all is known.
+template <class A>
+struct SoftmaxMap {
+  Exponent<A> exponent;
+  A factor;
+
+  SoftmaxMap() = default;
+  __device__ SoftmaxMap(const folds::MaxAndSum<A>& state, A scale, A alpha)
+      : exponent(Exponent<A>::of(state.max, scale)), factor(alpha * reciprocal(sum_of(state))) {}
+  __device__ A operator()(A x) const { return exponent.power(x) * factor; }
+};
+
+/// (y - max - log sum) · alpha, one after the other: max + log sum would round away what y - max kept.
+template <class A>
+struct LogSoftmaxMap {
+  A scale, max, log_sum, alpha;
+
+  LogSoftmaxMap() = default;
+  __device__ LogSoftmaxMap(const folds::MaxAndSum<A>& state, A scale_, A alpha_)
+      : scale(scale_), max(state.max), log_sum(std::log(sum_of(state)) + Exponent<A>::rest(state.max)), alpha(alpha_) {}
+  __device__ A operator()(A x) const { return (x * scale - max - log_sum) * alpha; }
+};
+
+}  // namespace ndfold::cuda
