@@ -21,6 +21,9 @@ class Hasher {
     add_all(view.strides);
   }
   void add(const AxisSet& axes) { add(axes.is_all()), add_all(axes.list()); }
+  void add(const ReduceSpec& spec) { add(static_cast<std::uint64_t>(spec.op)), add(spec.axes); }
+  void add(const SoftmaxSpec& spec) { add(spec.axes); }
+  void add(const Order& order) { add_all(order.axes); }
   std::size_t result() const { return static_cast<std::size_t>(state_); }
 
  private:
@@ -29,18 +32,35 @@ class Hasher {
 
 }  // namespace
 
+RequestView view_of(const Request& request) {
+  RequestView view{.in = &request.in, .out = &request.out, .spec = {}, .options = &request.options};
+  switch (request.kind) {
+    case RequestKind::reduce: view.spec = &request.reduce; break;
+    case RequestKind::softmax: view.spec = &request.softmax; break;
+    case RequestKind::permute: view.spec = &request.order; break;
+  }
+  return view;
+}
+
+Request copy_of(const RequestView& view) {
+  return std::visit([&](const auto* spec) { return request_of(*view.in, *view.out, *spec, *view.options); }, view.spec);
+}
+
+bool operator==(const RequestView& a, const RequestView& b) {
+  const auto is_spec_of_b = [&b](const auto* spec) { return *spec == **std::get_if<decltype(spec)>(&b.spec); };
+  return a.spec.index() == b.spec.index() && *a.in == *b.in && *a.out == *b.out && std::visit(is_spec_of_b, a.spec) &&
+         *a.options == *b.options;
+}
+
 // Only buckets depend on it: keys are compared by value, so what is left out here costs a comparison, never an answer.
-std::size_t hash(const Request& request) {
+std::size_t hash(const RequestView& request) {
   Hasher hasher;
-  hasher.add(static_cast<std::uint64_t>(request.kind));
-  hasher.add(request.in);
-  hasher.add(request.out);
-  hasher.add(static_cast<std::uint64_t>(request.reduce.op));
-  hasher.add(request.reduce.axes);
-  hasher.add(request.softmax.axes);
-  hasher.add_all(request.order.axes);
-  hasher.add(std::hash<std::string>{}(request.options.strategy));
-  hasher.add(static_cast<std::uint64_t>(request.options.device.architecture));
+  hasher.add(request.spec.index());
+  hasher.add(*request.in);
+  hasher.add(*request.out);
+  std::visit([&](const auto* spec) { hasher.add(*spec); }, request.spec);
+  hasher.add(std::hash<std::string>{}(request.options->strategy));
+  hasher.add(static_cast<std::uint64_t>(request.options->device.architecture));
   return hasher.result();
 }
 

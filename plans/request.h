@@ -4,6 +4,8 @@
 #include <ndfold/spec.h>
 #include <ndfold/status.h>
 
+#include <variant>
+
 namespace ndfold {
 
 enum class RequestKind : std::uint8_t { reduce, softmax, permute };
@@ -29,7 +31,21 @@ inline Request request_of(const ViewDesc& in, const ViewDesc& out, const Order& 
   return {.kind = RequestKind::permute, .in = in, .out = out, .order = order, .options = options};
 }
 
-std::size_t hash(const Request&);
+/// A request by reference: what the plan cache is asked with, so that a plan that is there costs no copy.
+struct RequestView {
+  const ViewDesc* in = nullptr;
+  const ViewDesc* out = nullptr;
+  std::variant<const ReduceSpec*, const SoftmaxSpec*, const Order*> spec;  // in the order of RequestKind
+  const PlanOptions* options = nullptr;
+};
+
+RequestView view_of(const Request&);
+Request copy_of(const RequestView&);
+
+/// By value, as the requests that they stand for.
+bool operator==(const RequestView&, const RequestView&);
+std::size_t hash(const RequestView&);
+inline std::size_t hash(const Request& request) { return hash(view_of(request)); }
 
 /// The axes of `set` as one flag for each axis of a tensor of this rank; refuses what is out of range or named twice.
 /// `argument` is what the sentence blames.

@@ -3,6 +3,7 @@
 #include <ndfold/plan_cache.h>
 
 #include "lib/api/no_exceptions.h"
+#include "lib/exec/cuda/devices.h"
 #include "plans/validate.h"
 
 namespace ndfold {
@@ -12,18 +13,16 @@ std::string name_of(const Device& device) {
   return device.kind == DeviceKind::cpu ? "the CPU" : "cuda:" + std::to_string(device.ordinal);
 }
 
-// The options of a plan for the device that both tensors lie on.
-Result<PlanOptions> options_for(const ConstTensorView& in, const TensorView& out) {
+// The options of a plan for the device that both tensors lie on. They stay where they are: a call copies nothing.
+Result<const PlanOptions*> options_for(const ConstTensorView& in, const TensorView& out) {
+  static const PlanOptions* const kHost = new PlanOptions;  // never destroyed, as the cache
   if (!(in.device == out.device))
     return Status(Code::invalid_argument, "in lies on " + name_of(in.device) + ", out on " + name_of(out.device) +
                                               ": they have to be together");
-  PlanOptions options;
-  if (in.device.kind == DeviceKind::cpu) return options;
-  auto facts = DeviceFacts::cuda(in.device.ordinal);
-  if (!facts)
-    return Status(facts.error().code(), "in and out lie on " + name_of(in.device) + ": " + facts.error().message());
-  options.device = std::move(*facts);
-  return options;
+  if (in.device.kind == DeviceKind::cpu) return kHost;
+  const auto options = cuda::options_of(in.device.ordinal);
+  if (options) return options;
+  return Status(options.error().code(), "in and out lie on " + name_of(in.device) + ": " + options.error().message());
 }
 
 Status run(const Result<ReducePlan>& plan, const ConstTensorView& in, const TensorView& out, const Stream& stream) {
@@ -38,7 +37,7 @@ template <class Plan>
 Status plan_and_run(const ConstTensorView& in, const TensorView& out, const Stream& stream, const Plan& plan) {
   return or_out_of_memory([&] {
     const auto options = options_for(in, out);
-    return options ? run(plan(*options), in, out, stream) : options.error();
+    return options ? run(plan(**options), in, out, stream) : options.error();
   });
 }
 

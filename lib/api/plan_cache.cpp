@@ -16,10 +16,7 @@ namespace ndfold {
 namespace {
 
 struct Hash {
-  std::size_t operator()(const Request* request) const { return hash(*request); }
-};
-struct Equal {
-  bool operator()(const Request* a, const Request* b) const { return *a == *b; }
+  std::size_t operator()(const RequestView& request) const { return hash(request); }
 };
 
 // A plan being built: later askers for the same request wait for it instead of building their own.
@@ -37,32 +34,32 @@ struct Entry {
 struct PlanCache::Impl {
   mutable std::mutex mutex;
   std::condition_variable landing;
-  std::list<Entry> entries;  // most recently used first
-  std::unordered_map<const Request*, std::list<Entry>::iterator, Hash, Equal> index;
-  std::unordered_map<const Request*, std::shared_ptr<Flight>, Hash, Equal> flights;
+  std::list<Entry> entries;                                                 // most recently used first
+  std::unordered_map<RequestView, std::list<Entry>::iterator, Hash> index;  // views of what the entries hold
+  std::unordered_map<RequestView, std::shared_ptr<Flight>, Hash> flights;   // and of what is asked meanwhile
   PlanCacheStats stats;
 
-  Result<ReducePlan> get(const Request& request) {
+  Result<ReducePlan> get(const RequestView& request) {
     std::unique_lock lock(mutex);
-    if (const auto found = index.find(&request); found != index.end()) {
+    if (const auto found = index.find(request); found != index.end()) {
       ++stats.hits;
       entries.splice(entries.begin(), entries, found->second);
       return found->second->plan;
     }
-    if (const auto flying = flights.find(&request); flying != flights.end()) {
+    if (const auto flying = flights.find(request); flying != flights.end()) {
       ++stats.hits;
       const auto flight = flying->second;
       landing.wait(lock, [&] { return flight->landed.has_value(); });
       return *flight->landed;
     }
     const auto flight = std::make_shared<Flight>();
-    flights.emplace(&request, flight);
+    flights.emplace(request, flight);
     ++stats.misses;
     lock.unlock();
     // Outside the lock: others may be served meanwhile.
-    auto plan = or_out_of_memory([&] { return make_plan(request); });
+    auto plan = or_out_of_memory([&] { return make_plan(copy_of(request)); });
     lock.lock();
-    flights.erase(&request);
+    flights.erase(request);
     flight->landed = or_out_of_memory([&] { return plan; });
     landing.notify_all();
     if (plan && stats.capacity > 0) insert(request, *plan);
@@ -70,11 +67,11 @@ struct PlanCache::Impl {
   }
 
   // A plan that there is no memory to keep is not kept.
-  void insert(const Request& request, const ReducePlan& plan) {
+  void insert(const RequestView& request, const ReducePlan& plan) {
     std::list<Entry> one;
     try {
-      one.push_front({request, plan});
-      index.emplace(&one.front().request, one.begin());
+      one.push_front({copy_of(request), plan});
+      index.emplace(view_of(one.front().request), one.begin());
     } catch (const std::bad_alloc&) {
       return;
     }
@@ -86,7 +83,7 @@ struct PlanCache::Impl {
   void shrink(std::size_t size) {
     for (; entries.size() > size; ++stats.evictions) {
       stats.bytes -= footprint(entries.back().plan.state());
-      index.erase(&entries.back().request);
+      index.erase(view_of(entries.back().request));
       entries.pop_back();
     }
   }
@@ -97,17 +94,17 @@ PlanCache::~PlanCache() = default;
 
 Result<ReducePlan> PlanCache::reduce(const ViewDesc& in, const ViewDesc& out, const ReduceSpec& spec,
                                      const PlanOptions& options) {
-  return or_out_of_memory([&] { return impl_->get(request_of(in, out, spec, options)); });
+  return or_out_of_memory([&] { return impl_->get({&in, &out, &spec, &options}); });
 }
 
 Result<ReducePlan> PlanCache::softmax(const ViewDesc& in, const ViewDesc& out, const SoftmaxSpec& spec,
                                       const PlanOptions& options) {
-  return or_out_of_memory([&] { return impl_->get(request_of(in, out, spec, options)); });
+  return or_out_of_memory([&] { return impl_->get({&in, &out, &spec, &options}); });
 }
 
 Result<ReducePlan> PlanCache::permute(const ViewDesc& in, const ViewDesc& out, const Order& order,
                                       const PlanOptions& options) {
-  return or_out_of_memory([&] { return impl_->get(request_of(in, out, order, options)); });
+  return or_out_of_memory([&] { return impl_->get({&in, &out, &order, &options}); });
 }
 
 PlanCacheStats PlanCache::stats() const {

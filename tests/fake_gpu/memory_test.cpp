@@ -59,5 +59,30 @@ TEST(fake_gpu_memory, functions_without_a_plan_say_that_it_ran_out) {
   EXPECT_EQ(machine.complaints(), "");
 }
 
+// A plan that is in the cache is found and run without a copy of what was asked.
+TEST(fake_gpu_memory, functions_whose_plan_is_kept_need_none) {
+  FakeMachine machine({fake_h200(), fake_h200()});
+  const Device device{.kind = DeviceKind::cuda, .ordinal = 1};
+  const ViewDesc view = dense(DType::f32, {300, 70}), turned = dense(DType::f32, {70, 300});
+  const ConstTensorView in(fake_address(1), view, device);
+  const TensorView same{fake_address(2), view, device}, sums{fake_address(2), dense(DType::f32, {300}), device},
+      one{fake_address(2), dense(DType::f32, {}), device}, moved{fake_address(2), turned, device};
+  const ReduceSpec rows{.axes = {1}}, all{.op = ReduceOp::var, .axes = AxisSet::all()};
+  const SoftmaxSpec soft{.axes = {0}};
+  const Order order{{1, 0}};
+  const std::function<Status()> calls[] = {[&] { return reduce(in, sums, rows); }, [&] { return reduce(in, one, all); },
+                                           [&] { return softmax(in, same, soft); },
+                                           [&] { return permute(in, moved, order); }};
+  for (const auto& call : calls) {
+    ASSERT_TRUE(call().ok());
+    const Fate fate = fate_of(1, Mode::persistent, [&] { return call().code(); });
+    EXPECT_EQ(fate.code, Code::ok);
+    EXPECT_EQ(fate.failures, 0) << "allocations of one call";
+  }
+  EXPECT_EQ(machine.living(), 0);
+  EXPECT_EQ(machine.complaints(), "");
+  process_plan_cache().clear();
+}
+
 }  // namespace
 }  // namespace ndfold::test

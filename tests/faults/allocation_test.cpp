@@ -299,5 +299,27 @@ TEST(allocation, a_run_needs_no_memory) {
   }
 }
 
+TEST(allocation, a_function_whose_plan_is_kept_needs_no_memory) {
+  (void)default_workers();
+  for (const Case& item : all_cases()) {
+    Direct direct;
+    if (!(item.options == PlanOptions()) || ask(direct, item)->workspace_bytes() > 0) continue;
+    SCOPED_TRACE(item.name);
+    Array in(item.in), out(item.out);
+    fill(in, Values::mixed);
+    const ConstTensorView from = in.view();
+    const TensorView to = out.view();
+    const auto call = [&] {
+      if (const auto* spec = std::get_if<ReduceSpec>(&item.request)) return reduce(from, to, *spec).code();
+      if (const auto* spec = std::get_if<SoftmaxSpec>(&item.request)) return softmax(from, to, *spec).code();
+      return permute(from, to, std::get<Order>(item.request)).code();
+    };
+    ASSERT_EQ(call(), Code::ok);
+    const Fate fate = fate_of(1, Mode::persistent, call);
+    EXPECT_EQ(fate.code, Code::ok);
+    EXPECT_EQ(fate.failures, 0) << "allocations of one call";
+  }
+}
+
 }  // namespace
 }  // namespace ndfold::test

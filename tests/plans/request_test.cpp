@@ -28,7 +28,20 @@ TEST(Request, EverythingThatChangesASchedulePartsKeys) {
   others[9].options.strategy = "split";
   others[10].options.block_limit = 4;
   others[11].kind = RequestKind::softmax;
-  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_NE(base, others[i]) << i;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    EXPECT_NE(base, others[i]) << i;
+    EXPECT_FALSE(view_of(base) == view_of(others[i])) << i;
+  }
+}
+
+TEST(Request, AViewStandsForItsRequest) {
+  const Request moved = permute_of(dense(DType::f32, {2, 3}), {1, 0});
+  for (const Request& request : {sum_of({4, 6}, {1}), softmax_of({2, 3}, {1}), moved}) {
+    const Request copy = copy_of(view_of(request));
+    EXPECT_EQ(copy, request);
+    EXPECT_TRUE(view_of(copy) == view_of(request));
+    EXPECT_EQ(hash(view_of(copy)), hash(request));
+  }
 }
 
 TEST(Request, AxesMayBeNegativeButNotTwiceOrOutside) {

@@ -15,7 +15,7 @@ constexpr int kClusterBlocks = 16;  // of sm_90 and later, with leave of the dri
 
 struct Known {
   std::mutex mutex;
-  std::map<int, DeviceFacts> facts;
+  std::map<int, PlanOptions> options;
   Backend backend = built_backend();
 };
 
@@ -84,28 +84,36 @@ const Backend& backend() { return known().backend; }
 void use_backend(const Backend& other) {
   const std::lock_guard lock(known().mutex);
   known().backend = other;
-  known().facts.clear();
+  known().options.clear();
 }
 
 Status failed(const std::string& what, ErrorCode error) {
   return Status(Code::internal, what + ": " + backend().api->words(error));
 }
 
-Result<DeviceFacts> facts_of(int ordinal) {
+Result<const PlanOptions*> options_of(int ordinal) {
   const std::lock_guard lock(known().mutex);
-  if (const auto found = known().facts.find(ordinal); found != known().facts.end()) return found->second;
+  auto& options = known().options;
+  if (const auto found = options.find(ordinal); found != options.end()) return &found->second;
   auto facts = ask(ordinal);
-  if (facts) known().facts.emplace(ordinal, *facts);
-  return facts;
+  if (!facts) return facts.error();
+  return &options.emplace(ordinal, PlanOptions{.device = *std::move(facts)}).first->second;
+}
+
+Result<const DeviceFacts*> facts_of(int ordinal) {
+  const auto options = options_of(ordinal);
+  if (!options) return options.error();
+  return &(*options)->device;
 }
 
 Status check_device(const DeviceFacts& facts) {
-  const auto here = facts_of(facts.ordinal);
-  if (!here) return Status(here.error().code(), "the plan is for " + facts.name + ": " + here.error().message());
-  if (here->architecture == facts.architecture) return {};
+  const auto found = facts_of(facts.ordinal);
+  if (!found) return Status(found.error().code(), "the plan is for " + facts.name + ": " + found.error().message());
+  const DeviceFacts& here = **found;
+  if (here.architecture == facts.architecture) return {};
   return Status(Code::unsupported, "the plan is for sm_" + std::to_string(facts.architecture) + " (" + facts.name +
-                                       "), " + name_of(facts.ordinal) + " is sm_" + std::to_string(here->architecture) +
-                                       " (" + here->name + ")");
+                                       "), " + name_of(facts.ordinal) + " is sm_" + std::to_string(here.architecture) +
+                                       " (" + here.name + ")");
 }
 
 OnDevice::OnDevice(int ordinal) {
@@ -122,6 +130,10 @@ OnDevice::~OnDevice() {
 
 }  // namespace cuda
 
-Result<DeviceFacts> DeviceFacts::cuda(int ordinal) { return cuda::facts_of(ordinal); }
+Result<DeviceFacts> DeviceFacts::cuda(int ordinal) {
+  const auto facts = cuda::facts_of(ordinal);
+  if (!facts) return facts.error();
+  return **facts;
+}
 
 }  // namespace ndfold

@@ -1,13 +1,15 @@
 // The GPUs of this machine: what is known of them, and which one is current.
 #pragma once
-#include <ndfold/device.h>
+#include <ndfold/spec.h>
 
 #include "lib/exec/cuda/gpu_api.h"
 
 namespace ndfold::cuda {
 
-/// As DeviceFacts::cuda().
-Result<DeviceFacts> facts_of(int ordinal);
+/// What DeviceFacts::cuda() copies, and options that name the device and nothing else: made once, they stay where they
+/// are until use_backend().
+Result<const DeviceFacts*> facts_of(int ordinal);
+Result<const PlanOptions*> options_of(int ordinal);
 
 /// Whether a plan for `facts` can run on its GPU, or why not.
 Status check_device(const DeviceFacts& facts);

@@ -79,7 +79,7 @@ Prepared prepare(const Schedule& schedule, int ordinal) {
     return prepared;
   }
   for (const Step& step : schedule.steps) {
-    prepared.status = prepare_step(step, *device, prepared);
+    prepared.status = prepare_step(step, **device, prepared);
     if (!prepared.status.ok()) break;
   }
   return prepared;
