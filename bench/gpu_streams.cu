@@ -1,7 +1,10 @@
-// The ceilings that bench/gpu.py measures beside everybody: a stream that only reads.
+// The kernels of gpu_streams.h: one reads everything, two do nothing.
 #include "bench/gpu_streams.h"
+#include "kernels/cuda/arguments.h"
 
 #include <cuda_runtime_api.h>
+
+#include <chrono>
 
 namespace {
 
@@ -23,6 +26,9 @@ __global__ void __launch_bounds__(kThreads) read_all(const uint4* from, long lon
   if (sum == 0x9e3779b9u && count < 0) *never = sum;
 }
 
+__global__ void nothing() {}
+__global__ void nothing_of_arguments(ndfold::cuda::Arguments) {}
+
 }  // namespace
 
 int ndfold_bench_read(const void* from, long long bytes, void* scratch, void* stream) {
@@ -32,4 +38,17 @@ int ndfold_bench_read(const void* from, long long bytes, void* scratch, void* st
   read_all<<<multiprocessors * kBlocksOfMultiprocessor, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
       static_cast<const uint4*>(from), bytes / 16, static_cast<unsigned*>(scratch));
   return cudaGetLastError();
+}
+
+double ndfold_bench_launch_ns(int with_arguments, void* stream, int calls) {
+  ndfold::cuda::Arguments arguments;
+  void* parameters[] = {&arguments};
+  const void* const kernel = with_arguments != 0 ? reinterpret_cast<const void*>(nothing_of_arguments)
+                                                 : reinterpret_cast<const void*>(nothing);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls; ++i)
+    if (cudaLaunchKernel(kernel, dim3(1), dim3(32), parameters, 0, static_cast<cudaStream_t>(stream)) != cudaSuccess)
+      return -1;
+  const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - begin;
+  return passed.count() / calls;
 }
