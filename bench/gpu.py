@@ -2,17 +2,14 @@
 """Measures ndfold on a GPU beside a device copy, a read-only stream, PyTorch eager and torch.compile.
 
 One process, the same buffers for all, rotated beyond the L2 cache; medians of event-timed batches, small cases as nodes
-of a CUDA graph. Needs PyTorch with CUDA and libndfold_bench_gpu.so (preset cuda with -DNDFOLD_BENCH=ON).
+of a CUDA graph. Needs PyTorch with CUDA and libndfold_bench_gpu.so (preset cuda with -DNDFOLD_BENCH=ON). Pictures of
+what it writes: bench/gpu_pictures.py.
 """
 import argparse
-import csv
-import ctypes
 import json
 import pathlib
-import statistics
 import subprocess
 import sys
-import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "bench"))
@@ -21,13 +18,20 @@ sys.dont_write_bytecode = True
 import torch  # noqa: E402
 
 import gpu_cases  # noqa: E402
+import gpu_host  # noqa: E402
+import gpu_sweep  # noqa: E402
+from gpu_files import write_table  # noqa: E402
 from gpu_library import Library  # noqa: E402
+from gpu_timing import ROTATED_BYTES, median_microseconds  # noqa: E402
 
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32,
          "u8": torch.uint8}
-ROTATED_BYTES = 320 << 20  # several times an L2
-SMALL_BYTES = 8 << 20      # below: nodes of a graph
-SAMPLES, SAMPLE_SECONDS = 5, 0.006
+STRATEGIES = ("rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_block",
+              "columns_in_cluster", "columns_in_grid", "split", "permute_then_rows")
+COLUMNS = ("regime", "op", "name", "dtype", "shape", "axes", "layout", "strategy", "ndfold_us", "ceiling_us", "share",
+           "torch_us", "compile_us", "times_best_peer", "difference", "error")
+REGRET_COLUMNS = ("op", "name", "dtype", "shape", "axes", "layout", "chosen", "chosen_us", "best", "regret",
+                  *STRATEGIES)
 
 
 def laid_out(case, seed):
@@ -48,49 +52,6 @@ def laid_out(case, seed):
     if case.layout == "misaligned":
         return filled([gpu_cases.prod(shape) + 1])[1:].view(shape)
     return filled(shape)  # reversed: ndfold alone, see ndfold_of
-
-
-def median_microseconds(queue, bytes_moved):
-    """queue(i) queues call i; calls rotate over buffers by themselves."""
-    for i in range(3):
-        queue(i)
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for i in range(4):
-        queue(i)
-    torch.cuda.synchronize()
-    estimate = max((time.perf_counter() - start) / 4, 2e-6)
-    if bytes_moved < SMALL_BYTES:
-        return graph_microseconds(queue)
-    calls = max(3, min(200, int(SAMPLE_SECONDS / estimate)))
-    found = []
-    for _ in range(SAMPLES):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        for i in range(calls):
-            queue(i)
-        end.record()
-        end.synchronize()
-        found.append(begin.elapsed_time(end) * 1e3 / calls)
-    return statistics.median(found)
-
-
-def graph_microseconds(queue, nodes=200):
-    graph = torch.cuda.CUDAGraph()
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.graph(graph, stream=side):
-        for i in range(nodes):
-            queue(i)
-    found = []
-    for _ in range(SAMPLES + 2):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        found.append(begin.elapsed_time(end) * 1e3 / nodes)
-    return statistics.median(found[2:])
 
 
 def torch_function(case):
@@ -198,8 +159,7 @@ class Bench:
 
     def forced(self, case, inputs):
         found = {}
-        for strategy in ("rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_block",
-                         "columns_in_cluster", "columns_in_grid", "split", "permute_then_rows"):
+        for strategy in STRATEGIES:
             try:
                 _, _, queue = self.ndfold_of(case, inputs, strategy)
                 found[strategy] = median_microseconds(queue, case.bytes_moved)
@@ -226,13 +186,18 @@ class Bench:
             result["times_best_peer"] = min(times) / result["ndfold_us"]
 
 
+def told_by(*command):
+    """What it prints; nothing where it is not here."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
 def context(commit):
-    properties = torch.cuda.get_device_properties(0)
-    smi = subprocess.run(["nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader"],
-                         capture_output=True, text=True, check=False).stdout.strip()
-    commit = commit or subprocess.run(["git", "-C", str(TOP), "rev-parse", "--short", "HEAD"], capture_output=True,
-                                      text=True, check=False).stdout.strip()
-    return {"device": properties.name, "driver_and_clocks": smi, "torch": torch.__version__, "commit": commit}
+    clocks = told_by("nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader")
+    return {"device": torch.cuda.get_device_properties(0).name, "driver_and_clocks": clocks, "torch": torch.__version__,
+            "commit": commit or told_by("git", "-C", str(TOP), "rev-parse", "--short", "HEAD")}
 
 
 def line(result):
@@ -244,21 +209,24 @@ def line(result):
             f"{number('times_best_peer', 2):>6} {result.get('difference', 0):8.1e} {result.get('error', '')}")
 
 
+def regret(result):
+    """The chosen strategy's time over the best's, as a row of a table."""
+    forced = result["forced_us"]
+    best = min(forced, key=forced.get)
+    ours = result.get("ndfold_us", forced.get(result.get("strategy")))
+    return result | forced | {"chosen": result.get("strategy"), "chosen_us": ours, "best": best,
+                              "regret": ours / forced[best] if ours else None}
+
+
 def write(folder, results, where):
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "gpu.json").write_text(json.dumps({"context": where, "cases": results}, indent=1), encoding="utf-8")
-    columns = ["regime", "op", "name", "dtype", "shape", "axes", "layout", "strategy", "ndfold_us", "ceiling_us",
-               "share",
-               "torch_us", "compile_us", "times_best_peer", "difference", "error"]
-    with open(folder / "gpu.csv", "w", newline="", encoding="utf-8") as file:
-        rows = csv.DictWriter(file, columns, extrasaction="ignore")
-        file.write("# " + ", ".join(f"{key} {value}" for key, value in where.items()) + "\n")
-        rows.writeheader()
-        for result in results:
-            rows.writerow({key: f"{value:.4g}" if isinstance(value, float) else value for key, value in result.items()})
+    write_table(folder / "gpu.csv", where, COLUMNS, results)
+    regrets = [regret(result) for result in results if result.get("forced_us")]
+    if regrets:
+        write_table(folder / "regret.csv", where, REGRET_COLUMNS, regrets)
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=pathlib.Path, default=TOP / "build/cuda/bench/libndfold_bench_gpu.so")
     parser.add_argument("--regime", action="append", metavar="NAME", help="only this one; may be given again")
@@ -266,12 +234,19 @@ def main():
     parser.add_argument("--peers", choices=("all", "eager", "none"), default="all")
     parser.add_argument("--forced", action="store_true", help="also every strategy by name: the regret of the choice")
     parser.add_argument("--once", action="store_true", help="each case runs once and is not timed: for a profiler")
+    parser.add_argument("--sweep", action="store_true",
+                        help="instead of the cases: rows x length over powers of two and neighbours, both orientations")
+    parser.add_argument("--step", type=int, default=gpu_sweep.STEP, metavar="N",
+                        help=f"of the sweep's lengths, in powers of two; {gpu_sweep.STEP} by default")
+    parser.add_argument("--host", action="store_true", help="instead of the cases: what calls cost the host")
     parser.add_argument("--commit", metavar="NAME", help="what was built, where this folder is no clone")
-    parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER", help="also gpu.json and gpu.csv there")
-    options = parser.parse_args()
-    where = context(options.commit)
-    print(*(f"{key}: {value}" for key, value in where.items()), sep="\n")
-    bench = Bench(Library(options.library), options)
+    parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER",
+                        help="also gpu.json and gpu.csv there, regret.csv (--forced), sweep.csv or host.csv")
+    return parser.parse_args()
+
+
+def measure_cases(library, options, where):
+    bench = Bench(library, options)
     results = []
     print(f"{'op':11} {'case':14} {'dtype':5} {'layout':8} {'strategy':19} {'ndfold us':>9} {'ceiling':>8} "
           f"{'share':>5} "
@@ -288,7 +263,24 @@ def main():
         print(line(results[-1]), flush=True)
         if options.out:
             write(options.out, results, where)
-    return 1 if any("error" in result for result in results) else 0
+    return sum("error" in result for result in results)
+
+
+def main():
+    options = parse()
+    where = context(options.commit)
+    print(*(f"{key}: {value}" for key, value in where.items()), sep="\n")
+    library = Library(options.library)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+    refused = 0
+    if options.host:
+        gpu_host.run(library, where, options.out)
+    if options.sweep:
+        refused = gpu_sweep.run(library, where, options.out, gpu_sweep.points(step=options.step))
+    if not options.host and not options.sweep:
+        refused = measure_cases(library, options, where)
+    return 1 if refused else 0
 
 
 if __name__ == "__main__":

@@ -24,12 +24,20 @@ def first(x, flip):
     return x.data_ptr() + sum((x.shape[axis] - 1) * x.stride(axis) for axis in flip) * x.element_size()
 
 
+def told(nanoseconds, why):
+    """The number, unless it stands for a refusal."""
+    if nanoseconds < 0:
+        raise RuntimeError(why.value.decode(errors="replace") or "a launch failed")
+    return nanoseconds
+
+
 class Plan:
     """A plan for GPU 0. Frees itself."""
 
     def __init__(self, c, handle, flip):
         self.c, self.handle, self.flip = c, handle, flip
         self.workspace = c.ndfold_bench_gpu_workspace(handle)
+        self.launches = c.ndfold_bench_gpu_launches(handle)
         self.explained = c.ndfold_bench_gpu_explain(handle).decode()
         name = ctypes.create_string_buffer(64)
         c.ndfold_bench_gpu_strategy(handle, name, len(name))
@@ -42,6 +50,12 @@ class Plan:
                                        scratch.numel(), stream, self.why, len(self.why)):
             raise RuntimeError(self.why.value.decode(errors="replace"))
 
+    def run_ns(self, x, out, scratch, calls):
+        """The host's nanoseconds of a run; nobody waits for the stream."""
+        stream = torch.cuda.current_stream().cuda_stream
+        return told(self.c.ndfold_bench_gpu_run_ns(self.handle, first(x, self.flip), out.data_ptr(), scratch.data_ptr(),
+                                                   scratch.numel(), stream, calls, self.why, len(self.why)), self.why)
+
     def __del__(self):
         self.c.ndfold_bench_gpu_free(self.handle)
 
@@ -50,12 +64,16 @@ class Library:
     def __init__(self, path):
         c = self.c = ctypes.CDLL(str(path))
         pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+        number, real = ctypes.c_int, ctypes.c_double
         for name, result, arguments in [
-                ("gpu_plan", pointer, [ctypes.POINTER(Problem), ctypes.c_int, text, text, size]),
+                ("gpu_plan", pointer, [ctypes.POINTER(Problem), number, text, text, size]),
                 ("gpu_free", None, [pointer]), ("gpu_workspace", size, [pointer]), ("gpu_explain", text, [pointer]),
-                ("gpu_strategy", None, [pointer, text, size]),
-                ("gpu_run", ctypes.c_int, [pointer, pointer, pointer, pointer, size, pointer, text, size]),
-                ("read", ctypes.c_int, [pointer, ctypes.c_longlong, pointer, pointer])]:
+                ("gpu_strategy", None, [pointer, text, size]), ("gpu_launches", number, [pointer]),
+                ("gpu_run", number, [pointer, pointer, pointer, pointer, size, pointer, text, size]),
+                ("gpu_run_ns", real, [pointer, pointer, pointer, pointer, size, pointer, number, text, size]),
+                ("gpu_call_ns", real, [ctypes.POINTER(Problem), number, pointer, number, text, size]),
+                ("launch_ns", real, [number, pointer, number]),
+                ("read", number, [pointer, ctypes.c_longlong, pointer, pointer])]:
             function = getattr(c, f"ndfold_bench_{name}")
             function.restype, function.argtypes = result, arguments
 
@@ -72,3 +90,16 @@ class Library:
                                          torch.cuda.current_stream().cuda_stream)
         if error:
             raise RuntimeError(f"CUDA error {error}")
+
+    def call_ns(self, op, x, out, axes, calls):
+        """The host's nanoseconds of a free function, whose plan is in the cache from the second call on."""
+        why = ctypes.create_string_buffer(512)
+        stream = torch.cuda.current_stream().cuda_stream
+        problem = problem_of(op, x, out, axes, ())
+        return told(self.c.ndfold_bench_gpu_call_ns(problem, 0, stream, calls, why, len(why)), why)
+
+    def launch_ns(self, with_arguments, calls):
+        """Of a launch without ndfold, of a kernel that does nothing; `with_arguments`: that has ndfold's parameters."""
+        why = ctypes.create_string_buffer(b"an empty kernel was not launched")
+        stream = torch.cuda.current_stream().cuda_stream
+        return told(self.c.ndfold_bench_launch_ns(with_arguments, stream, calls), why)

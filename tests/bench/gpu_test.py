@@ -1,0 +1,151 @@
+"""bench/gpu*.py on a machine without a GPU: every point of the sweep has a plan, tables hold what they say, and what a
+GPU would refuse is refused. Times mean nothing here. Skipped (77) without NumPy."""
+import contextlib
+import csv
+import ctypes
+import importlib.util
+import io
+import math
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+if importlib.util.find_spec("numpy") is None:
+    sys.exit(77)
+
+HERE, BENCH = pathlib.Path(__file__).resolve().parent, pathlib.Path(os.environ["NDFOLD_BENCH"])
+LIBRARY = os.environ["NDFOLD_BENCH_LIBRARY"]
+sys.path[:0] = [str(HERE / "no_memory"), str(BENCH)]
+
+import gpu  # noqa: E402
+import gpu_host  # noqa: E402
+import gpu_sweep  # noqa: E402
+from gpu_files import read_table  # noqa: E402
+from gpu_library import Library  # noqa: E402
+from gpu_sweep import Point, points  # noqa: E402
+
+
+def run(*arguments):
+    """What `bench/gpu.py --out FOLDER` does: its exit status, what it prints, and its tables."""
+    before, printed = sys.argv, io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
+        sys.argv = ["gpu.py", "--library", LIBRARY, "--commit", "none", "--out", folder, *arguments]
+        try:
+            status = gpu.main()
+        finally:
+            sys.argv = before
+        tables = {path.stem: read_table(path) for path in pathlib.Path(folder).glob("*.csv")}
+    return status, printed.getvalue(), tables
+
+
+def complaints():
+    text = ctypes.create_string_buffer(4096)
+    ctypes.CDLL(LIBRARY).ndfold_test_complaints(text, len(text))
+    return text.value.decode()
+
+
+class Modes(unittest.TestCase):
+    def tearDown(self):
+        self.assertEqual(complaints(), "")
+
+    def test_the_sweep(self):
+        status, text, tables = run("--sweep", "--step", "9")
+        self.assertEqual(status, 0, text)
+        where, rows = tables["sweep"]
+        self.assertIn("commit none", where)
+        self.assertEqual(len(rows), len(points(step=9)))
+        for row in rows:
+            self.assertEqual(row["error"], "")
+            self.assertTrue(row["strategy"])
+            self.assertGreater(float(row["us"]), 0)
+            self.assertGreater(float(row["share"]), 0)
+            rate = float(row["bytes"]) / float(row["us"]) * 1e-3
+            self.assertTrue(math.isclose(float(row["gigabytes_per_second"]), rate, rel_tol=0.01), row)
+        table = text[text.index("the worst:"):].splitlines()[2:]
+        self.assertEqual(len(table), gpu_sweep.WORST)
+        shares = [float(line.split()[-1]) for line in table]
+        self.assertEqual(shares, sorted(shares))
+        self.assertIn("ceilings at 512 MiB: read ", text)
+
+    def test_the_cost_of_calls(self):
+        status, text, tables = run("--host")
+        self.assertEqual(status, 0)
+        rows = tables["host"][1]
+        self.assertEqual(len(rows), len(gpu_host.CASES) + 2)
+        self.assertTrue(any(row["workspace"] not in ("", "0") for row in rows), "one case has a workspace")
+        for row in rows[:-2]:
+            run_ns, above = float(row["run_ns"]), float(row["run_above_launch_ns"])
+            self.assertTrue(math.isclose(run_ns - 1500 * int(row["launches"]), above, rel_tol=0.01, abs_tol=2), row)
+            self.assertGreater(float(row["call_ns"]), 0)
+        self.assertRegex(text, "an empty kernel: launch 1500 ns, .*; with ndfold's parameters: launch 2000 ns")
+
+    def test_the_cases_and_their_regret(self):
+        gpu.worst_difference = lambda *_: 0.0  # nothing was computed
+        status, text, tables = run("--filter", "small256", "--peers", "none", "--forced")
+        self.assertEqual(status, 0, text)
+        rows, regrets = tables["gpu"][1], tables["regret"][1]
+        self.assertEqual({row["name"] for row in rows}, {"small256", "small256_ax0"})
+        self.assertEqual(len(regrets), len(rows))
+        for row, regret in zip(rows, regrets):
+            times = [float(regret[name]) for name in gpu.STRATEGIES if regret[name]]
+            self.assertEqual(float(regret[regret["best"]]), min(times))
+            self.assertEqual(regret["chosen"], row["strategy"])
+            self.assertAlmostEqual(float(regret["regret"]), float(regret["chosen_us"]) / min(times), delta=0.02)
+
+
+class Sweep(unittest.TestCase):
+    def test_every_point_has_a_plan(self):
+        """The whole grid, as it is measured: a refusal here would be one there."""
+        sweep = gpu_sweep.Sweep(Library(LIBRARY), points())
+        names = set()
+        for point in sweep.points:
+            with self.subTest(point=point):
+                strategy, queue = sweep.prepared(point)
+                for turn in range(3):
+                    queue(turn)
+                names.add(strategy)
+        self.assertEqual(complaints(), "")
+        self.assertGreater(len(names), 3)
+
+    def test_points_are_powers_of_two_and_their_neighbours(self):
+        found = points()
+        self.assertEqual(len(found), len(set(found)))
+        for pair in ((1, 2**27), (2**27, 1), (2**12, 2**12), (2**12 + 1, 2**12), (2**12, 2**12 - 1), (2**20, 1)):
+            for op in gpu_sweep.OPS:
+                for way in gpu_sweep.ORIENTATIONS:
+                    self.assertIn(Point(op, way, *pair), found)
+        self.assertLessEqual(max(point.count for point in found), 2**28)
+        self.assertGreaterEqual(4 * min(point.count for point in found), gpu_sweep.FLOOR)
+
+    def test_what_lies_where(self):
+        self.assertEqual(Point("softmax", "columns", 3, 5).shape, (5, 3))
+        self.assertEqual(Point("sum", "columns", 3, 5).out_shape, (3,))
+        self.assertEqual(Point("sum", "rows", 3, 5).bytes_moved, 4 * (15 + 3))
+        pool = gpu_sweep.Sweep(Library(LIBRARY), points(totals=(20,))).source
+        parts = gpu_sweep.Sweep.parts(pool, 2**20 + 1, (2**20 + 1,), 8 * 2**20)
+        self.assertGreaterEqual(len(parts), 40)
+        ends = [part.data_ptr() + 4 * part.numel() for part in parts]
+        for part, end in zip(parts[1:], ends):
+            self.assertGreaterEqual(part.data_ptr(), end)
+            self.assertEqual(part.data_ptr() % 256, 0)
+        self.assertLessEqual(ends[-1], pool.data_ptr() + 4 * pool.numel())
+
+    def test_ceilings_pay_for_each_byte_once(self):
+        read, copy, size = 10.0, 25.0, 4 * 2**20
+        allowed = [gpu_sweep.allowed_microseconds(point, read, copy, size) for point in (
+            Point("softmax", "rows", 2**10, 2**10), Point("sum", "rows", 1, 2**20), Point("sum", "rows", 2**20, 1))]
+        self.assertAlmostEqual(allowed[0], copy)
+        self.assertAlmostEqual(allowed[1], read, places=3)
+        self.assertAlmostEqual(allowed[2], copy)
+
+    def test_the_worst_come_first_and_refusals_before_them(self):
+        results = [{"point": Point("sum", "rows", 2**10, 2**10), "share": share} for share in (.9, .3, .6)]
+        results.append({"point": Point("sum", "rows", 2**10, 2**10), "error": "no"})
+        results.append({"point": Point("sum", "rows", 8, 8), "share": .01})  # small
+        self.assertEqual([result.get("share") for result in gpu_sweep.worst_of(results, 3)], [None, .3, .6])
+
+
+if __name__ == "__main__":
+    unittest.main()
