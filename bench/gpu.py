@@ -236,8 +236,9 @@ def parse():
     parser.add_argument("--once", action="store_true", help="each case runs once and is not timed: for a profiler")
     parser.add_argument("--sweep", action="store_true",
                         help="instead of the cases: rows x length over powers of two and neighbours, both orientations")
-    parser.add_argument("--step", type=int, default=gpu_sweep.STEP, metavar="N",
-                        help=f"of the sweep's lengths, in powers of two; {gpu_sweep.STEP} by default")
+    parser.add_argument("--seconds", type=float, default=gpu_sweep.SECONDS, metavar="N",
+                        help="of a sweep: the coarse grid comes first, then finer ones while there is time; "
+                        f"{gpu_sweep.SECONDS} by default")
     parser.add_argument("--host", action="store_true", help="instead of the cases: what calls cost the host")
     parser.add_argument("--commit", metavar="NAME", help="what was built, where this folder is no clone")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER",
@@ -277,7 +278,7 @@ def main():
     if options.host:
         gpu_host.run(library, where, options.out)
     if options.sweep:
-        refused = gpu_sweep.run(library, where, options.out, gpu_sweep.points(step=options.step))
+        refused = gpu_sweep.run(library, where, options.out, options.seconds)
     if not options.host and not options.sweep:
         refused = measure_cases(library, options, where)
     return 1 if refused else 0

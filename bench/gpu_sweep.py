@@ -2,6 +2,7 @@
 beside what the bus allows for as many bytes. No point may be a cliff."""
 import gc
 import math
+import time
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,9 +12,10 @@ from gpu_timing import ROTATED_BYTES, Pace, median_microseconds
 
 OPS = ("sum", "softmax")
 ORIENTATIONS = ("rows", "columns")
-TOTALS = (20, 24, 27)  # log2 of elements: 4, 64 and 512 MiB of f32
-STEP = 2               # of log2 of the length
+COARSE, COARSE_STEP = (20, 24, 27), 2  # log2 of elements: 4, 64 and 512 MiB of f32; step of log2 of the length
+FINE, FINE_STEP = range(19, 29), 1     # as long as there is time
 MOST = 1 << 28         # elements
+SECONDS = 240
 ELEMENT = 4            # bytes
 FLOOR = 1 << 20        # bytes: below it a launch counts for more than the bus
 BAR = 0.6              # of the ceiling, at every point above
@@ -57,7 +59,7 @@ class Point:
         return (1,) if self.orientation == "rows" else (0,)
 
 
-def points(totals=TOTALS, step=STEP):
+def points(totals, step):
     """By growing size, so that a ceiling and those held against it are measured close together."""
     pairs = {}  # a set that keeps its order
     for total in totals:
@@ -69,6 +71,16 @@ def points(totals=TOTALS, step=STEP):
     return [Point(op, way, *pair) for pair in pairs for op in OPS for way in ORIENTATIONS]
 
 
+def coarse_points():
+    return points(COARSE, COARSE_STEP)
+
+
+def fine_points():
+    """What the coarse ones leave out."""
+    coarse = set(coarse_points())
+    return [point for point in points(FINE, FINE_STEP) if point not in coarse]
+
+
 def allowed_microseconds(point, read_us, copy_us, size):
     """Reading each byte once and writing each byte once, at the rates of a stream and of a copy of `size` bytes. A byte
     that is written costs what a copy of it costs beyond a read."""
@@ -77,24 +89,27 @@ def allowed_microseconds(point, read_us, copy_us, size):
 
 
 class Sweep:
-    def __init__(self, library, wanted):
-        self.library, self.points, self.times = library, wanted, {}
-        room = max(max(point.count for point in self.points), ROTATED_BYTES // ELEMENT) + 64
+    def __init__(self, library):
+        self.library, self.times = library, {}
+        room = max(MOST, ROTATED_BYTES // ELEMENT) + 64
         self.source = torch.randn(room, device="cuda", dtype=torch.float32)
         self.target = torch.empty(room, device="cuda", dtype=torch.float32)
         self.scratch = torch.empty(256, device="cuda", dtype=torch.uint8)
         gc.freeze()  # a capture collects garbage: what is here by now is none
 
-    def run(self, tell=print):
-        results, size = [], 0
-        for point in self.points:
-            if point.count.bit_length() > size:
-                size = point.count.bit_length()
-                tell(f"sweep: {ELEMENT * point.count / 2**20:.4g} MiB")
+    def run(self, coarse, fine, seconds):
+        """The coarse points, and the fine ones until so much time has gone; all by growing size."""
+        end = time.monotonic() + seconds
+        results = [self.measure(point, QUICK) for point in coarse]
+        print(f"{len(results)} points of the coarse grid, {end - time.monotonic():.0f} s left", flush=True)
+        for point in fine:
+            if time.monotonic() > end:
+                print(f"{len(coarse) + len(fine) - len(results)} points left out: {seconds:.0f} s are over", flush=True)
+                break
             results.append(self.measure(point, QUICK))
         for result in worst_of(results, DOUBTFUL):
             result.update(self.measure(result["point"], CAREFUL))
-        return results
+        return sorted(results, key=lambda result: (result["point"].count.bit_length(), result["length"]))
 
     def measure(self, point, pace):
         """One row of the table; a refusal is one, too."""
@@ -153,10 +168,10 @@ def line(result):
             f"{result['ceiling_us']:9.1f} {result['share']:6.2f}")
 
 
-def run(library, where, folder, wanted):
+def run(library, where, folder, seconds, coarse=None, fine=None):
     """Prints the worst points, writes sweep.csv where a folder is given; the number of points that were refused."""
-    sweep = Sweep(library, wanted)
-    results = sweep.run(lambda text: print(text, flush=True))
+    sweep = Sweep(library)
+    results = sweep.run(coarse or coarse_points(), fine or fine_points(), seconds)
     for count, (read, copy, size) in sorted(sweep.times.items()):
         print(f"ceilings at {size / 2**20:.4g} MiB: read {size / read * 1e-3:.0f} GB/s, "
               f"copy {2 * size / copy * 1e-3:.0f} GB/s ({count} elements)")

@@ -24,7 +24,7 @@ import gpu_host  # noqa: E402
 import gpu_sweep  # noqa: E402
 from gpu_files import read_table  # noqa: E402
 from gpu_library import Library  # noqa: E402
-from gpu_sweep import Point, points  # noqa: E402
+from gpu_sweep import Point, coarse_points, fine_points  # noqa: E402
 
 
 def run(*arguments):
@@ -51,11 +51,11 @@ class Modes(unittest.TestCase):
         self.assertEqual(complaints(), "")
 
     def test_the_sweep(self):
-        status, text, tables = run("--sweep", "--step", "9")
+        status, text, tables = run("--sweep", "--seconds", "0")
         self.assertEqual(status, 0, text)
         where, rows = tables["sweep"]
         self.assertIn("commit none", where)
-        self.assertEqual(len(rows), len(points(step=9)))
+        self.assertEqual(len(rows), len(coarse_points()))
         for row in rows:
             self.assertEqual(row["error"], "")
             self.assertTrue(row["strategy"])
@@ -68,6 +68,7 @@ class Modes(unittest.TestCase):
         shares = [float(line.split()[-1]) for line in table]
         self.assertEqual(shares, sorted(shares))
         self.assertIn("ceilings at 512 MiB: read ", text)
+        self.assertRegex(text, f"\n{len(fine_points())} points left out")
 
     def test_the_cost_of_calls(self):
         status, text, tables = run("--host")
@@ -97,25 +98,26 @@ class Modes(unittest.TestCase):
 
 class Sweep(unittest.TestCase):
     def test_every_point_has_a_plan(self):
-        """The whole grid, as it is measured: a refusal here would be one there."""
-        sweep = gpu_sweep.Sweep(Library(LIBRARY), points())
+        """Both grids, as they are measured: a refusal here would be one there."""
+        sweep = gpu_sweep.Sweep(Library(LIBRARY))
         names = set()
-        for point in sweep.points:
-            with self.subTest(point=point):
-                strategy, queue = sweep.prepared(point)
-                for turn in range(3):
-                    queue(turn)
-                names.add(strategy)
+        for point in coarse_points() + fine_points():
+            strategy, queue = sweep.prepared(point)
+            for turn in range(3):
+                queue(turn)
+            names.add(strategy)
         self.assertEqual(complaints(), "")
         self.assertGreater(len(names), 3)
 
     def test_points_are_powers_of_two_and_their_neighbours(self):
-        found = points()
+        coarse, found = coarse_points(), coarse_points() + fine_points()
         self.assertEqual(len(found), len(set(found)))
-        for pair in ((1, 2**27), (2**27, 1), (2**12, 2**12), (2**12 + 1, 2**12), (2**12, 2**12 - 1), (2**20, 1)):
-            for op in gpu_sweep.OPS:
-                for way in gpu_sweep.ORIENTATIONS:
-                    self.assertIn(Point(op, way, *pair), found)
+        every = [(1, 2**27), (2**27, 1), (2**12, 2**12), (2**12 + 1, 2**12), (2**12, 2**12 - 1), (2**20, 1)]
+        for grid, pairs in ((coarse, every), (found, [*every, (2**13, 2**12), (2**13 - 1, 2**12), (1, 2**28)])):
+            for pair in pairs:
+                for op in gpu_sweep.OPS:
+                    for way in gpu_sweep.ORIENTATIONS:
+                        self.assertTrue(Point(op, way, *pair) in grid, pair)
         self.assertLessEqual(max(point.count for point in found), 2**28)
         self.assertGreaterEqual(4 * min(point.count for point in found), gpu_sweep.FLOOR)
 
@@ -123,7 +125,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual(Point("softmax", "columns", 3, 5).shape, (5, 3))
         self.assertEqual(Point("sum", "columns", 3, 5).out_shape, (3,))
         self.assertEqual(Point("sum", "rows", 3, 5).bytes_moved, 4 * (15 + 3))
-        pool = gpu_sweep.Sweep(Library(LIBRARY), points(totals=(20,))).source
+        pool = gpu_sweep.Sweep(Library(LIBRARY)).source
         parts = gpu_sweep.Sweep.parts(pool, 2**20 + 1, (2**20 + 1,), 8 * 2**20)
         self.assertGreaterEqual(len(parts), 40)
         ends = [part.data_ptr() + 4 * part.numel() for part in parts]

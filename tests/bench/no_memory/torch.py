@@ -5,7 +5,7 @@ import math
 import time
 
 
-class dtype:  # pylint: disable=invalid-name
+class dtype:
     def __init__(self, size, is_floating_point):
         self.itemsize, self.is_floating_point = size, is_floating_point
 
@@ -72,16 +72,16 @@ class Tensor:
         return self
 
 
-def empty(shape, device, dtype=float32):  # pylint: disable=redefined-outer-name
+def empty(shape, device, dtype=float32):
     assert device == "cuda"
     return Tensor([shape] if isinstance(shape, int) else shape, dtype)
 
 
-def randn(shape, device, dtype=float32, generator=None):  # pylint: disable=redefined-outer-name,unused-argument
+def randn(shape, device, dtype=float32, generator=None):
     return empty(shape, device, dtype)
 
 
-def randint(_low, _high, shape, device, dtype=int64, generator=None):  # pylint: disable=redefined-outer-name,unused-argument
+def randint(_low, _high, shape, device, dtype=int64, generator=None):
     return empty(shape, device, dtype)
 
 
@@ -100,7 +100,7 @@ class Generator:
         return self
 
 
-class cuda:  # pylint: disable=invalid-name
+class cuda:
     class Event:
         def __init__(self, enable_timing):
             assert enable_timing
