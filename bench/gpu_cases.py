@@ -7,6 +7,19 @@ SOFTMAXES = ("softmax", "log_softmax")
 
 
 @dataclass(frozen=True)
+class Regime:
+    title: str           # with {op}: one picture an operation
+    least: float = None  # share of the ceiling that each of its cases has to reach, where one number says it
+
+
+# Those that have a picture.
+REGIMES = {"rows": Regime("softmax, rows", .95), "long_rows": Regime("softmax, longer rows", .80),
+           "columns": Regime("softmax, columns and middle axes"), "several": Regime("softmax, several axes"),
+           "half": Regime("softmax of bf16 and f16"), "strided": Regime("softmax, strided layouts"),
+           "reduce": Regime("{op}", .95), "reduce_half": Regime("sum and max of bf16", .95)}
+
+
+@dataclass(frozen=True)
 class Case:
     regime: str
     name: str

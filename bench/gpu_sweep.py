@@ -3,89 +3,21 @@ beside what the bus allows for as many bytes. No point may be a cliff."""
 import gc
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
 from gpu_files import write_table
+from gpu_points import BAR, ELEMENT, FLOOR, MOST, allowed_microseconds, coarse_points, fine_points
 from gpu_timing import ROTATED_BYTES, Pace, median_microseconds
 
-OPS = ("sum", "softmax")
-ORIENTATIONS = ("rows", "columns")
-COARSE, COARSE_STEP = (20, 24, 27), 2  # log2 of elements: 4, 64 and 512 MiB of f32; step of log2 of the length
-FINE, FINE_STEP = range(19, 29), 1     # as long as there is time
-MOST = 1 << 28         # elements
 SECONDS = 240
-ELEMENT = 4            # bytes
-FLOOR = 1 << 20        # bytes: below it a launch counts for more than the bus
-BAR = 0.6              # of the ceiling, at every point above
-QUICK = Pace(samples=3, sample_seconds=0.003, warm_calls=1, least_calls=1, small_bytes=48 << 20, dropped_replays=1)
+QUICK = Pace(samples=3, sample_seconds=0.003, warm_calls=1, least_calls=1, small_bytes=64 << 20, dropped_replays=1)
 CAREFUL = replace(QUICK, samples=7, sample_seconds=0.006, warm_calls=3)
 DOUBTFUL = 12          # of the worst points are measured again at the end, with all care
 WORST = 10             # are printed
 COLUMNS = ("op", "orientation", "rows", "length", "bytes", "strategy", "us", "gigabytes_per_second", "ceiling_us",
            "share", "error")
-
-
-@dataclass(frozen=True)
-class Point:
-    op: str
-    orientation: str
-    rows: int
-    length: int
-
-    @property
-    def count(self):
-        return self.rows * self.length
-
-    @property
-    def outputs(self):
-        return self.count if self.op == "softmax" else self.rows
-
-    @property
-    def bytes_moved(self):
-        return ELEMENT * (self.count + self.outputs)
-
-    @property
-    def shape(self):
-        return (self.rows, self.length) if self.orientation == "rows" else (self.length, self.rows)
-
-    @property
-    def out_shape(self):
-        return self.shape if self.op == "softmax" else (self.rows,)
-
-    @property
-    def axes(self):
-        return (1,) if self.orientation == "rows" else (0,)
-
-
-def points(totals, step):
-    """By growing size, so that a ceiling and those held against it are measured close together."""
-    pairs = {}  # a set that keeps its order
-    for total in totals:
-        for power in sorted({*range(0, total + 1, step), total}):
-            for more, rows_more in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)):
-                length, rows = 2**power + more, 2**(total - power) + rows_more
-                if length > 0 and rows > 0 and length * rows <= MOST:
-                    pairs[rows, length] = None
-    return [Point(op, way, *pair) for pair in pairs for op in OPS for way in ORIENTATIONS]
-
-
-def coarse_points():
-    return points(COARSE, COARSE_STEP)
-
-
-def fine_points():
-    """What the coarse ones leave out."""
-    coarse = set(coarse_points())
-    return [point for point in points(FINE, FINE_STEP) if point not in coarse]
-
-
-def allowed_microseconds(point, read_us, copy_us, size):
-    """Reading each byte once and writing each byte once, at the rates of a stream and of a copy of `size` bytes. A byte
-    that is written costs what a copy of it costs beyond a read."""
-    reads, writes = ELEMENT * point.count, ELEMENT * point.outputs
-    return reads / size * read_us + writes / size * max(0, copy_us - read_us)
 
 
 class Sweep:

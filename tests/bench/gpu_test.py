@@ -1,7 +1,6 @@
 """bench/gpu*.py on a machine without a GPU: every point of the sweep has a plan, tables hold what they say, and what a
 GPU would refuse is refused. Times mean nothing here. Skipped (77) without NumPy."""
 import contextlib
-import csv
 import ctypes
 import importlib.util
 import io
@@ -21,10 +20,12 @@ sys.path[:0] = [str(HERE / "no_memory"), str(BENCH)]
 
 import gpu  # noqa: E402
 import gpu_host  # noqa: E402
+import gpu_pictures  # noqa: E402
 import gpu_sweep  # noqa: E402
-from gpu_files import read_table  # noqa: E402
+from gpu_files import read_table, write_table  # noqa: E402
 from gpu_library import Library  # noqa: E402
-from gpu_sweep import Point, coarse_points, fine_points  # noqa: E402
+from gpu_points import (FLOOR, MOST, OPS, ORIENTATIONS, Point, allowed_microseconds, coarse_points,  # noqa: E402
+                        fine_points)
 
 
 def run(*arguments):
@@ -115,11 +116,11 @@ class Sweep(unittest.TestCase):
         every = [(1, 2**27), (2**27, 1), (2**12, 2**12), (2**12 + 1, 2**12), (2**12, 2**12 - 1), (2**20, 1)]
         for grid, pairs in ((coarse, every), (found, [*every, (2**13, 2**12), (2**13 - 1, 2**12), (1, 2**28)])):
             for pair in pairs:
-                for op in gpu_sweep.OPS:
-                    for way in gpu_sweep.ORIENTATIONS:
+                for op in OPS:
+                    for way in ORIENTATIONS:
                         self.assertTrue(Point(op, way, *pair) in grid, pair)
-        self.assertLessEqual(max(point.count for point in found), 2**28)
-        self.assertGreaterEqual(4 * min(point.count for point in found), gpu_sweep.FLOOR)
+        self.assertLessEqual(max(point.count for point in found), MOST)
+        self.assertGreaterEqual(4 * min(point.count for point in found), FLOOR)
 
     def test_what_lies_where(self):
         self.assertEqual(Point("softmax", "columns", 3, 5).shape, (5, 3))
@@ -136,7 +137,7 @@ class Sweep(unittest.TestCase):
 
     def test_ceilings_pay_for_each_byte_once(self):
         read, copy, size = 10.0, 25.0, 4 * 2**20
-        allowed = [gpu_sweep.allowed_microseconds(point, read, copy, size) for point in (
+        allowed = [allowed_microseconds(point, read, copy, size) for point in (
             Point("softmax", "rows", 2**10, 2**10), Point("sum", "rows", 1, 2**20), Point("sum", "rows", 2**20, 1))]
         self.assertAlmostEqual(allowed[0], copy)
         self.assertAlmostEqual(allowed[1], read, places=3)
@@ -147,6 +148,45 @@ class Sweep(unittest.TestCase):
         results.append({"point": Point("sum", "rows", 2**10, 2**10), "error": "no"})
         results.append({"point": Point("sum", "rows", 8, 8), "share": .01})  # small
         self.assertEqual([result.get("share") for result in gpu_sweep.worst_of(results, 3)], [None, .3, .6])
+
+
+class Pictures(unittest.TestCase):
+    def row(self, regime, op, ours, theirs, error=""):
+        return {"regime": regime, "op": op, "name": "a", "error": error, "ceiling_us": 10.0, "ndfold_us": ours,
+                "torch_us": theirs}
+
+    def drawn(self, name, columns, results, cases):
+        with tempfile.TemporaryDirectory() as folder:
+            table, picture = pathlib.Path(folder) / name, pathlib.Path(folder) / "picture.png"
+            write_table(table, {"device": "NVIDIA X", "commit": "abc123"}, columns, results)
+            cases(*read_table(table))
+            if gpu_pictures.pyplot:
+                draw = gpu_pictures.draw_cases if name == "gpu.csv" else gpu_pictures.draw_sweep
+                self.assertTrue(draw(table, picture))
+                self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
+
+    def test_panels(self):
+        def check(where, rows):
+            self.assertEqual(gpu_pictures.whose(where), ("ndfold abc123", "NVIDIA X"))
+            rows_panel, sums, maxima = gpu_pictures.panels_of(rows)
+            self.assertEqual(rows_panel.title, "softmax, rows, share of a copy")
+            self.assertEqual(rows_panel.shares, {"ndfold": [.5, .8], "PyTorch": [.25]})
+            self.assertEqual((sums.title, sums.bars), ("sum, share of a read stream", [.95]))
+            self.assertEqual(maxima.shares, {"ndfold": [1.0], "PyTorch": [.5]})
+        self.drawn("gpu.csv", gpu.COLUMNS, [
+            self.row("reduce", "sum", 20.0, 20.0), self.row("rows", "softmax", 20.0, 40.0),
+            self.row("reduce", "max", 10.0, 20.0), self.row("rows", "softmax", 12.5, ""),
+            self.row("rows", "softmax", "", "", "no"), self.row("small", "sum", 1.0, 1.0)], check)
+
+    def test_a_map(self):
+        def check(_, rows):
+            cells = list(gpu_pictures.cells_of(rows, "sum", "columns"))
+            self.assertEqual([(cell.length, cell.rows, cell.share, cell.judged, cell.name) for cell in cells],
+                             [(1024, 2048, .5, True, "1024×2048"), (4, 8, 0, False, "4×8")])
+        self.drawn("sweep.csv", gpu_sweep.COLUMNS, [
+            {"op": "sum", "orientation": "columns", "rows": 2048, "length": 1024, "share": .5},
+            {"op": "sum", "orientation": "columns", "rows": 8, "length": 4, "error": "no"},
+            {"op": "softmax", "orientation": "rows", "rows": 8, "length": 4, "share": .1}], check)
 
 
 if __name__ == "__main__":
