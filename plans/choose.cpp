@@ -2,6 +2,7 @@
 
 #include "plans/build/geometry.h"
 #include "plans/cost.h"
+#include "plans/tuning/override.h"
 
 namespace ndfold {
 namespace {
@@ -48,6 +49,8 @@ Result<Choice> forced(const Problem& problem, const PlanOptions& options, Choice
 
 Result<Choice> choose(const Problem& problem, const PlanOptions& options) {
   const DeviceFacts& device = options.device;
+  if (device.kind == DeviceKind::cuda)
+    if (Status status = check_overrides(); !status.ok()) return status;
   Choice choice;
   double least = 0;
   for (const Strategy& row : strategies()) {

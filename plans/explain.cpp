@@ -1,5 +1,6 @@
 #include "plans/explain.h"
 
+#include "plans/tuning/override.h"
 #include "plans/words.h"
 
 #include <algorithm>
@@ -183,6 +184,7 @@ std::string headline(const Request& request) {
 std::string explain(const Request& request, const Problem& problem, const Choice& choice) {
   std::string text = headline(request) + "\n";
   text += labelled("device", device_text(request.options.device));
+  if (is_overridden(request.options.device)) text += labelled("tuned", "with numbers of the file in NDFOLD_TUNING");
   text += labelled("canonical", canonical_text(problem));
   text += labelled(choice.forced ? "forced" : "chosen", chosen_text(choice));
   int number = 0;

@@ -1,4 +1,5 @@
 #include "plans/tuning/host.h"
+#include "plans/tuning/override.h"
 #include "plans/tuning/sm80.h"
 #include "plans/tuning/sm90.h"
 #include "plans/tuning/tuning.h"
@@ -29,10 +30,14 @@ bool matches(const TuningMatch& when, const TuningQuestion& question) {
 
 }  // namespace
 
-std::span<const TuningRow> tuning_rows(const DeviceFacts& device) {
+std::span<const TuningRow> built_in_rows(const DeviceFacts& device) {
   for (const Table& table : kTables)
     if (table.kind == device.kind && device.architecture >= table.from_architecture) return table.rows;
   return {};
+}
+
+std::span<const TuningRow> tuning_rows(const DeviceFacts& device) {
+  return is_overridden(device) ? overridden_rows(device.architecture) : built_in_rows(device);
 }
 
 const TuningRow& tuning_for(const DeviceFacts& device, TuningQuestion question) {

@@ -33,7 +33,8 @@ struct TuningQuestion {
   bool softmax = false;
 };
 
-/// The rows of a device's architecture, in order.
+/// The rows of a device's architecture, in order; as they are built in, and as this machine has them (override.h).
+std::span<const TuningRow> built_in_rows(const DeviceFacts& device);
 std::span<const TuningRow> tuning_rows(const DeviceFacts& device);
 
 /// The first row that matches. Every strategy that the device has ends in a row without limits.
