@@ -103,3 +103,31 @@ class Library:
         why = ctypes.create_string_buffer(b"an empty kernel was not launched")
         stream = torch.cuda.current_stream().cuda_stream
         return told(self.c.ndfold_bench_launch_ns(with_arguments, stream, calls), why)
+
+
+class Tables:
+    """The tuning tables of a library's GPU 0: a search puts numbers of its own in their place."""
+
+    def __init__(self, library):
+        c = self.c = library.c
+        pointer, text, size = ctypes.POINTER(Problem), ctypes.c_char_p, ctypes.c_size_t
+        for name, result, arguments in [("tuning_columns", text, []),
+                                        ("tuning_row", ctypes.c_int, [pointer, ctypes.c_int, text, text, size]),
+                                        ("use_tuning", ctypes.c_int, [text, text, size])]:
+            function = getattr(c, f"ndfold_bench_{name}")
+            function.restype, function.argtypes = result, arguments
+        self.columns = c.ndfold_bench_tuning_columns().decode()
+
+    def row(self, op, x, out, axes, strategy):
+        """The row that a strategy uses for a problem: column -> text."""
+        to = ctypes.create_string_buffer(512)
+        problem = problem_of(op, x, out, axes, ())
+        if self.c.ndfold_bench_tuning_row(problem, 0, strategy.encode(), to, len(to)):
+            raise RuntimeError(to.value.decode(errors="replace"))
+        return dict(zip(self.columns.split(","), to.value.decode().split(",")))
+
+    def use(self, lines):
+        """Plans from now on use these lines of a file; none: the tables as they are built in."""
+        why = ctypes.create_string_buffer(512)
+        if self.c.ndfold_bench_use_tuning(f"{self.columns}\n{lines}\n".encode(), why, len(why)):
+            raise RuntimeError(why.value.decode(errors="replace"))

@@ -22,19 +22,20 @@ import gpu  # noqa: E402
 import gpu_host  # noqa: E402
 import gpu_pictures  # noqa: E402
 import gpu_sweep  # noqa: E402
+import tune  # noqa: E402
 from gpu_files import read_table, write_table  # noqa: E402
-from gpu_library import Library  # noqa: E402
+from gpu_library import Library, Tables  # noqa: E402
 from gpu_points import (FLOOR, MOST, OPS, ORIENTATIONS, Point, allowed_microseconds, coarse_points,  # noqa: E402
                         fine_points)
 
 
-def run(*arguments):
+def run(*arguments, main=gpu.main):
     """What `bench/gpu.py --out FOLDER` does: its exit status, what it prints, and its tables."""
     before, printed = sys.argv, io.StringIO()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
         sys.argv = ["gpu.py", "--library", LIBRARY, "--commit", "none", "--out", folder, *arguments]
         try:
-            status = gpu.main()
+            status = main()
         finally:
             sys.argv = before
         tables = {path.stem: read_table(path) for path in pathlib.Path(folder).glob("*.csv")}
@@ -148,6 +149,59 @@ class Sweep(unittest.TestCase):
         results.append({"point": Point("sum", "rows", 2**10, 2**10), "error": "no"})
         results.append({"point": Point("sum", "rows", 8, 8), "share": .01})  # small
         self.assertEqual([result.get("share") for result in gpu_sweep.worst_of(results, 3)], [None, .3, .6])
+
+
+class Tuning(unittest.TestCase):
+    """A GPU on which 128 threads are best, and one on which nothing is better than the table."""
+
+    def tuned(self, least, *arguments):
+        timed, same = tune.Tuner.timed, tune.is_same
+
+        def pretended(tuner, case, inputs, line, strategy, pace=tune.QUICK):
+            found, output = timed(tuner, case, inputs, line, strategy, pace)
+            fewer = line and dict(zip(tuner.tables.columns.split(","), line.split(",")))["threads"] == "128"
+            return (found and (least if fewer else 10.0)), output
+        tune.Tuner.timed, tune.is_same = pretended, lambda a, b: a.shape == b.shape
+        try:
+            return run(*arguments, main=tune.main)[1:]
+        finally:
+            tune.Tuner.timed, tune.is_same = timed, same
+
+    def test_a_better_row_is_found_and_understood(self):
+        text, tables = self.tuned(9.0, "--filter", "col_")
+        self.assertIn(" again 0.900: 90,", text)
+        where, rows = tables["tuning"]
+        self.assertIn("commit none", where)
+        found = [row for row in rows if not row["architecture"].startswith("#")]
+        self.assertTrue(found)
+        self.assertEqual({row["threads"] for row in found}, {"128"})
+        Tables(Library(LIBRARY)).use("\n".join(",".join(row.values()) for row in found))
+        Tables(Library(LIBRARY)).use("")
+        times = tables["tune"][1]
+        self.assertEqual({row["us"] for row in times}, {"9", "10"})
+        self.assertEqual({row["table_us"] for row in times}, {"10"})
+        self.assertEqual(complaints(), "")
+
+    def test_every_strategy_is_searched_and_what_gains_little_stays(self):
+        text, tables = self.tuned(9.8)
+        self.assertNotIn("again", text)
+        self.assertEqual(tables["tuning"][1], [])
+        tried = {row["row"].split()[0] for row in tables["tune"][1]}
+        self.assertTrue({"rows_in_lanes", "rows_in_block", "columns_in_block", "split"} <= tried, tried)
+        self.assertTrue(tried <= set(tune.SPACE))
+        self.assertEqual(complaints(), "")
+
+    def test_scores(self):
+        row = dict(zip(("architecture", "strategy", "reduced_up_to", "bytes_up_to", "softmax_only", "threads"),
+                       ("90", "split", "", "64", "1", "256")))
+        question = tune.Question(row, ["a", "b"], {
+            "all": {"a": (5.0, 10.0), "b": (2.0, 1.0)}, "one": {"a": (1.0, 10.0)},
+            "two": {"a": (5.0, 10.0), "b": (8.0, 10.0)}})
+        self.assertEqual(question.name, "split bytes_up_to 64 softmax only")
+        self.assertIsNone(question.score("all"), "a case may not lose")
+        self.assertIsNone(question.score("one"))
+        self.assertAlmostEqual(question.best()[0], math.sqrt(.4))
+        self.assertEqual(question.best()[1], "two")
 
 
 class Pictures(unittest.TestCase):

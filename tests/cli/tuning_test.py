@@ -28,8 +28,8 @@ class Tuning(CliTest):
     def test_a_file_that_is_wrong_refuses_every_plan_for_a_gpu(self):
         environment = self.tuned_by("# a comment", "90,columns_in_block,,,0,100,1,8,128,1")
         self.refuse("explain", *ON, "h200", environment=environment,
-                    says="NDFOLD_TUNING names tuning.csv, which cannot be used: line 3: threads is '100', it has to be a "
-                    "power of two from 32 to 512")
+                    says="NDFOLD_TUNING names tuning.csv, which cannot be used: line 3: threads is '100', it has to be "
+                    "a power of two from 32 to 512")
         self.refuse("explain", *ON, "a100", environment=environment, says="threads is '100'")
         self.succeed("explain", *ON, "cpu", environment=environment)
         for name in ("nowhere.csv", "."):
