@@ -1,6 +1,7 @@
 // From the API to the kernel without a GPU: what a run launches is run by the simulator, and its result judged.
 #include <ndfold/plan_cache.h>
 
+#include "plans/tuning/override.h"
 #include "tests/fake_gpu/requests.h"
 #include "tests/simt/memory.h"
 #include "tests/simt/simulate.h"
@@ -154,6 +155,48 @@ TEST(fake_gpu_simulated, functions_without_a_plan) {
     expect_judged(Order{{1, 0}}, in, moved);
   }
   process_plan_cache().clear();
+}
+
+// The numbers in every row of a strategy; those that rows may not have are left out.
+std::vector<TuningOverride> rows_with(const std::string& strategy, const Tuning& use) {
+  std::vector<TuningOverride> rows;
+  for (const TuningRow& row : built_in_rows(DeviceFacts::h200())) {
+    if (row.when.strategy != strategy) continue;
+    TuningOverride item{.architecture = DeviceFacts::h200().architecture, .row = row};
+    const Tuning table = item.row.use;
+    item.row.use = use;
+    if (table.panel_bytes == 0) item.row.use.panel_bytes = 0;
+    if (table.cluster_blocks == 1) item.row.use.cluster_blocks = 1;
+    if (const auto taken = parse_overrides(override_columns() + "\n" + text_of(item))) rows.push_back(taken->front());
+  }
+  return rows;
+}
+
+// An override may slow a plan down, never make it wrong: the ends of what a file may say.
+TEST(fake_gpu_simulated, whatever_an_override_says) {
+  const ViewDesc row = dense(DType::f32, {2, 4500}), column = dense(DType::f32, {300, 150}),
+                 every_other = {.dtype = DType::f32, .sizes = {20, 600}, .strides = {1200, 2}};
+  constexpr Tuning kEnds[] = {
+      {.threads = 32, .lanes_per_row = 1, .unroll = 1, .panel_bytes = 16, .cluster_blocks = 2},
+      {.threads = 32, .lanes_per_row = 32, .unroll = 8, .panel_bytes = 32, .cluster_blocks = 8},
+      {.threads = 256, .lanes_per_row = 2, .unroll = 1, .panel_bytes = 256, .cluster_blocks = 2},
+      {.threads = 512, .lanes_per_row = 32, .unroll = 8, .panel_bytes = 512, .cluster_blocks = 4}};
+  int runs = 0;
+  for (const std::string strategy : kGpuStrategies)
+    for (const Tuning& use : kEnds) {
+      const auto rows = rows_with(strategy, use);
+      if (rows.empty()) continue;
+      use_overrides(rows);
+      for (const GpuRequest& item :
+           {softmax_over(row, {1}, strategy), softmax_over(column, {0}, strategy),
+            reduce_over(ReduceOp::sum, row, {1}, strategy), reduce_over(ReduceOp::var, column, {0}, strategy),
+            reduce_over(ReduceOp::sum, every_other, {0}, strategy)}) {
+        SCOPED_TRACE(::testing::Message() << item.name << ", " << text_of(rows.front()));
+        runs += run_simulated(item, 1);
+      }
+    }
+  use_overrides({});
+  EXPECT_GT(runs, 100);
 }
 
 }  // namespace
