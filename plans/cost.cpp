@@ -53,7 +53,9 @@ double run_efficiency(const Step& step) {
 double sharing_efficiency(const Step& step) {
   if (!maps(step) || step.parts < 2 || reads_twice(step)) return 1;
   const double blocks = static_cast<double>(step.parts);
-  return step.kernel.scope == Scope::cluster ? on_stairs(kShareByCluster, blocks) : on_stairs(kShareByGroup, blocks);
+  if (step.kernel.scope != Scope::cluster) return on_stairs(kShareByGroup, blocks);
+  const bool rows = step.kernel.body == Body::rows;
+  return rows ? on_stairs(kRowShareByCluster, blocks) : on_stairs(kColumnShareByCluster, blocks);
 }
 
 struct Waves {
@@ -81,6 +83,14 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
           .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves))};
 }
 
+// Of the loads of one tile with the stores of another.
+double overlap_of(const Step& step, const Waves& waves) {
+  const bool columns = step.kernel.body == Body::columns;
+  if (!maps(step)) return 1;
+  if (reads_twice(step)) return columns ? on_stairs(kColumnsAgain, waves.resident) : 1;
+  return columns ? on_stairs(kColumnOverlap, waves.resident) : on_stairs(kRowOverlap, waves.resident);
+}
+
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
   return step.launch.grid_barriers * device.grid_barrier_microseconds +
          (step.kernel.scope == Scope::cluster ? 2 * device.cluster_barrier_microseconds : 0);
@@ -93,7 +103,7 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const bool copies = writes_elements(step);
   const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;
   const Waves waves = waves_of(step, device);
-  const double overlap = maps(step) && !reads_twice(step) ? on_stairs(kOverlapByResidents, waves.resident) : 1;
+  const double overlap = overlap_of(step, waves);
   const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * overlap * waves.tail *
                        (bytes < cache ? kCacheGain : 1);
   const double moving = bytes / (bus * share);

@@ -26,14 +26,21 @@ inline constexpr StairRow kCopyByRun[] = {{2, 0.03},  {4, 0.06},  {8, 0.11},   {
 /// A kernel of ours against a driver's copy: 3.9 to 4.1 of 4.27 TB/s, docs/measurements/h200-facts.md#bandwidth.
 inline constexpr double kKernelShare = 0.95;
 
-/// One-read softmax by blocks that keep a tile together: docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip.
-inline constexpr StairRow kShareByCluster[] = {{2, 1.0}, {4, 0.97}, {8, 0.94}, {16, 0.80}};
+/// One-read softmax by blocks that keep a tile together, beside a block alone: docs/measurements/gpu/regret.csv. Rows
+/// of 1 MiB take a cluster of 16 1.3 times as long as the grid; 4 and 8 lie between what was measured.
+inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80}, {16, 0.55}};
+inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.94}, {4, 0.86}, {8, 0.76}, {16, 0.55}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
-inline constexpr StairRow kShareByGroup[] = {{2, 0.95}, {8, 0.85}, {32, 0.74}, {64, 0.65}, {128, 0.55}, {1e300, 0.65}};
+inline constexpr StairRow kShareByGroup[] = {{2, 0.80}, {8, 0.80}, {32, 0.70}, {64, 0.68}, {128, 0.60}, {1e300, 0.75}};
 
-/// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. 29 blocks a tile reached 61 % of
-/// a copy with one block an SM, 68 % with three or four: docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip.
-inline constexpr StairRow kOverlapByResidents[] = {{1, 0.9}, {2, 0.96}, {1e300, 1.0}};
+/// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
+/// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.77.
+inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.88}, {1e300, 1.0}};
+inline constexpr StairRow kColumnOverlap[] = {{1, 0.62}, {2, 0.75}, {1e300, 0.82}};
+
+/// Columns that are read again, beside two reads and a write, by blocks of a multiprocessor: [4096,16384] axis 0
+/// reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
+inline constexpr StairRow kColumnsAgain[] = {{1, 0.68}, {1e300, 0.87}};
 
 /// A load's time on a busy bus, by Little's law: 48 KiB in flight on each of 132 multiprocessors fill 4.52 TB/s,
 /// docs/measurements/h200-facts.md#loads-in-flight.

@@ -10,16 +10,15 @@ namespace ndfold {
 namespace {
 
 constexpr Index kSmallestTileBytes = 32 * 1024;  // below it, the barrier costs more than a block alone
-constexpr Index kRunBytes = 128;                 // a memory transaction: parts of a row end where one ends
 
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
   const int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
-  const Index unit = body == Body::rows ? kRunBytes / static_cast<Index>(size_bytes(problem.input)) : 1;
   step.kernel.scope = Scope::cluster;
   step.parts = step.launch.cluster = blocks;
-  step.part = ceil_divide(ceil_divide(elements(step.reduced), blocks), unit) * unit;
+  const Index wanted = ceil_divide(elements(step.reduced), Index{blocks}), unit = unit_of_parts(step, wanted);
+  step.part = ceil_divide(wanted, unit) * unit;
   step.launch.grid[0] = blocks;
   settle(step, tuned.residency, device);
   return {.steps = {step}};

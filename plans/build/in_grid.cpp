@@ -12,7 +12,6 @@ namespace {
 
 constexpr Index kSmallestTileBytes = 64 * 1024;  // below it a block keeps the tile alone, without a barrier
 constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
-constexpr Index kRunBytes = 128;
 
 // Blocks of a multiprocessor hide each other's waits; a row's blocks all wait together, so fewer and larger will do.
 Index blocks_of_multiprocessor(Body body) { return body == Body::rows ? 2 : 3; }
@@ -28,8 +27,8 @@ Shape shape_of(const Step& step, const DeviceFacts& device) {
   const Index line = std::max<Index>(1, waiting_bytes(step) / reduced);  // bytes of one reduced index
   const Index most = blocks_of_multiprocessor(body);
   const Index resident = std::min(most, resident_blocks(step, device)) * device.multiprocessors;
-  const Index unit = body == Body::rows ? std::max<Index>(1, kRunBytes / line) : 1;
   const Index room = shared_bytes_for(most, device) - (body == Body::rows ? kRowEndsBytes : 0);
+  const Index unit = unit_of_parts(step, std::min(room / line, reduced));
   const Index capacity = std::max<Index>(1, room / line / unit * unit);
   const Index needed = ceil_divide(reduced, capacity);
   const Index useful = ceil_divide(reduced, std::max<Index>(unit, kSmallestPartBytes / line));

@@ -10,13 +10,15 @@
 namespace ndfold {
 namespace {
 
-// What the 32 lanes of a warp keep in registers: eight vectors of 16 bytes each.
+// What the 32 lanes of a warp load before they fold it: eight vectors of 16 bytes each. A softmax keeps them: four.
 constexpr Index kLongestRowBytes = 4096;
+constexpr Index kLongestKeptBytes = 2048;
 
 }  // namespace
 
 bool fits_warp(const Problem& problem) {
-  return problem.axes.reduced_elements() <= kLongestRowBytes / static_cast<Index>(size_bytes(problem.input));
+  const Index longest = problem.kind == RequestKind::softmax ? kLongestKeptBytes : kLongestRowBytes;
+  return problem.axes.reduced_elements() <= longest / static_cast<Index>(size_bytes(problem.input));
 }
 
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {

@@ -35,6 +35,10 @@ Step elementwise_step(MapKind map, const Step& rows, Buffer in, DType input, Buf
 Index panel_elements(const Step& step);
 Index panels(const Step& step);
 
+/// Elements that parts of about `wanted` are made of: whole inner runs where several fit, so that no pack is cut; else,
+/// along a row, lines of memory.
+Index unit_of_parts(const Step& step, Index wanted);
+
 /// Outputs of the widest tile: those of a panel, or one.
 Index columns_of(const Step& step);
 

@@ -66,9 +66,9 @@ constexpr Field kFields[] = {
     {"unroll", "1, 2, 4 or 8",
      [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.unroll, 1, 8); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.unroll); }},
-    {"panel_bytes", "a power of two from 16 to 512, or 0 where there are no panels",
+    {"panel_bytes", "a power of two from 16 to 4096, or 0 where there are no panels",
      [](TuningOverride& to, std::string_view text) {
-       return text == "0" || read_power(text, to.row.use.panel_bytes, 16, 512);
+       return text == "0" || read_power(text, to.row.use.panel_bytes, 16, 4096);
      },
      [](const TuningOverride& from) { return std::to_string(from.row.use.panel_bytes); }},
     {"cluster_blocks", "a power of two from 1 to 16",
@@ -90,18 +90,21 @@ std::span<const TuningRow> table_of(int architecture) {
   return built_in_rows({.kind = DeviceKind::cuda, .architecture = architecture});
 }
 
+constexpr int kVectorBytes = 16;  // of a lane's load
+
 // Fields that are right by themselves and wrong beside others, or beside what is compiled.
 Status check_together(const Tuning& use, const TuningRow& like) {
-  constexpr int kMostThreadsThatMeet = 256;  // in a grid, or with rows in their registers: as compiled
+  constexpr int kMostThreadsOfFolds = 256;  // as compiled; a softmax has 512 where it does not meet in a grid
   const bool meets = like.when.strategy.ends_with("_in_grid") || like.when.strategy == "split";
   const std::string threads = std::to_string(use.threads);
-  if ((meets || like.residency == Residency::registers) && use.threads > kMostThreadsThatMeet)
-    return wrong("threads", threads, "at most " + std::to_string(kMostThreadsThatMeet) + " in this row");
+  const bool folds = like.when.strategy.find("_in_") != std::string_view::npos && !like.when.softmax_only;
+  if ((meets || folds) && use.threads > kMostThreadsOfFolds)
+    return wrong("threads", threads, "at most " + std::to_string(kMostThreadsOfFolds) + " in this row");
   if ((use.panel_bytes == 0) != (like.use.panel_bytes == 0))
     return wrong("panel_bytes", std::to_string(use.panel_bytes),
                  like.use.panel_bytes == 0 ? "0 in this row" : "more than 0 in this row");
-  if (use.panel_bytes > use.threads)
-    return wrong("panel_bytes", std::to_string(use.panel_bytes), "at most threads, which are " + threads);
+  if (use.panel_bytes > kVectorBytes * use.threads)
+    return wrong("panel_bytes", std::to_string(use.panel_bytes), "at most 16 for each of " + threads + " threads");
   if ((use.cluster_blocks == 1) != (like.use.cluster_blocks == 1))
     return wrong("cluster_blocks", std::to_string(use.cluster_blocks),
                  like.use.cluster_blocks == 1 ? "1 in this row" : "more than 1 in this row");

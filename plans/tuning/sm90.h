@@ -28,14 +28,20 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_lanes"},
      {.threads = 256, .lanes_per_row = 32, .unroll = 8}, Residency::registers, kLoads},
 
+    {{.strategy = "rows_in_block", .bytes_up_to = 4096, .softmax_only = true},
+     {.threads = 64, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = 8192, .softmax_only = true},
      {.threads = 128, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = 16384, .softmax_only = true},
      {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = 32768, .softmax_only = true},
-     {.threads = 256, .unroll = 8}, Residency::registers, kLoads},
+     {.threads = 512, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .softmax_only = true},
      {.threads = 512, .unroll = 4}, Residency::shared, kTiles},
+    {{.strategy = "rows_in_block", .bytes_up_to = 8192},
+     {.threads = 64, .unroll = 8}, Residency::none, kLoads},
+    {{.strategy = "rows_in_block", .bytes_up_to = 32768},
+     {.threads = 128, .unroll = 8}, Residency::none, kLoads},
     {{.strategy = "rows_in_block"},
      {.threads = 256, .unroll = 8}, Residency::none, kLoads},
 
@@ -53,12 +59,20 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_grid"},
      {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
+    {{.strategy = "columns_in_block", .reduced_up_to = 16, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::shared, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 64, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 1024}, Residency::shared, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 256, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 256}, Residency::shared, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = kHalfShared / 128, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
     {{.strategy = "columns_in_block", .softmax_only = true},
      {.threads = 512, .unroll = 4, .panel_bytes = 128}, Residency::shared, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 8},
+     {.threads = 256, .unroll = 8, .panel_bytes = 4096}, Residency::none, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 64},
+     {.threads = 256, .unroll = 8, .panel_bytes = 1024}, Residency::none, kRuns},
     {{.strategy = "columns_in_block"},
      {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kRuns},
 
@@ -87,7 +101,7 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "softmax_chain"},
      {.threads = 256, .unroll = 4}, Residency::none, kLoads},
     {{.strategy = "copy"},
-     {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::none, kRuns},
+     {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::none, kRuns},
 };
 // clang-format on
 

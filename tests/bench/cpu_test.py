@@ -169,7 +169,7 @@ class Measuring(unittest.TestCase):
 
     def test_instructions_grow_with_the_work(self):
         counts = []
-        for rows in (10, 80):
+        for rows in (10, 160):
             case = Case("cache_reduce", "sum", "f32", (rows, 256), (1,))
             counts.append(self.bench.subject("ndfold", case, *self.bench.views(case))[0].instructions())
         if None in counts:

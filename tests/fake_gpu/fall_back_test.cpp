@@ -107,7 +107,7 @@ TEST(fake_gpu_fall_back, plans_of_one_kernel_do_not_disturb_each_other) {
   tight.shared_bytes_per_multiprocessor = 32 * 1024;
   const auto column = [](Index rows) { return softmax_over(dense(DType::f32, {rows, 4096}), {0}, "columns_in_block"); };
   const auto large = plan_of(column(250), *facts), smaller = plan_of(column(200), *facts),
-             small = plan_of(column(64), tight);
+             small = plan_of(column(80), tight);
   ASSERT_TRUE(large && smaller && small);
   ASSERT_GT(large->steps()[0].launch.shared_bytes, 48 * 1024);
   ASSERT_TRUE(large->steps()[0].kernel == small->steps()[0].kernel);

@@ -22,23 +22,14 @@ struct Measured {
   double microseconds;  // docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip
 };
 
-double share_of_copy(const Dims& sizes, double share) {
-  double bytes = 8;
-  for (Index size : sizes) bytes *= static_cast<double>(size);
-  return bytes / (4270e3 * share);
-}
-
 TEST(Cost, IsNearWhatWasMeasured) {
-  const Dims mid = {64, 512, 4096}, nhwc = {32, 64, 64, 512}, tall = {16384, 4096}, taller = {65536, 4096};
+  const Dims mid = {64, 512, 4096}, nhwc = {32, 64, 64, 512}, tall = {16384, 4096};
   const Measured rows[] = {
-      {"columns_in_block", mid, {1}, share_of_copy(mid, 0.94)},
-      {"columns_in_cluster", mid, {1}, share_of_copy(mid, 0.96)},
-      {"columns_in_cluster", nhwc, {1, 2}, share_of_copy(nhwc, 0.85)},
-      {"columns_in_grid", nhwc, {1, 2}, share_of_copy(nhwc, 0.80)},
-      {"columns_in_grid", tall, {0}, share_of_copy(tall, 0.68)},
-      {"columns_in_grid", taller, {0}, share_of_copy(taller, 0.52)},
-      {"rows_in_grid", {1, Index{1} << 22}, {1}, 16.2 + 3},  // the launch is counted in a stream, not in a graph
-      {"rows_in_grid", {1, Index{1} << 24}, {1}, 58.8 + 3},
+      {"rows_in_block", {16384, 4096}, {1}, 133}, {"rows_in_block", {4096, 32768}, {1}, 344},
+      {"rows_in_block", {512, 262144}, {1}, 425}, {"rows_in_cluster", {4096, 32768}, {1}, 319},
+      {"columns_in_block", mid, {1}, 331},        {"columns_in_cluster", mid, {1}, 351},
+      {"columns_in_cluster", nhwc, {1, 2}, 225},  {"columns_in_grid", nhwc, {1, 2}, 230},
+      {"columns_in_grid", tall, {0}, 250},        {"columns_in_block", {4096, 16384}, {0}, 248},
   };
   constexpr double kWithin = 0.15;
   for (const Measured& row : rows) {
@@ -105,7 +96,7 @@ TEST(Cost, StairsTakeTheFirstStepThatIsHighEnough) {
   EXPECT_EQ(on_stairs(kReadByRun, 16), 0.33);
   EXPECT_EQ(on_stairs(kReadByRun, 17), 0.60);
   EXPECT_EQ(on_stairs(kReadByRun, 1e9), 1.0);
-  EXPECT_EQ(on_stairs(kShareByCluster, 1000), 0.80);
+  EXPECT_EQ(on_stairs(kRowShareByCluster, 1000), 0.55);
 }
 
 TEST(Cost, RanksEveryHostAlike) {

@@ -81,7 +81,7 @@ TEST_F(Override, TakesTheRowsPlaceAndNoOther) {
 }
 
 TEST_F(Override, PlansUseIt) {
-  Request request = sum_of({4096, 4096}, {0}, DeviceFacts::h200());
+  Request request = sum_of({8, 4096}, {0}, DeviceFacts::h200());
   request.options.strategy = "columns_in_block";
   const auto problem = make_problem(request);
   ASSERT_TRUE(problem);
@@ -114,8 +114,8 @@ TEST_F(Override, ARefusalNamesTheLineAndTheField) {
       {"unroll is '16'", [](TuningOverride& item) { item.row.use.unroll = 16; }},
       {"panel_bytes is '100'", [](TuningOverride& item) { item.row.use.panel_bytes = 100; }},
       {"panel_bytes is '0', it has to be more", [](TuningOverride& item) { item.row.use.panel_bytes = 0; }},
-      {"panel_bytes is '256', it has to be at most threads, which are 128",
-       [](TuningOverride& item) { item.row.use.panel_bytes = 256, item.row.use.threads = 128; }},
+      {"panel_bytes is '4096', it has to be at most 16 for each of 128 threads",
+       [](TuningOverride& item) { item.row.use.panel_bytes = 4096, item.row.use.threads = 128; }},
       {"cluster_blocks is '3'", [](TuningOverride& item) { item.row.use.cluster_blocks = 3; }},
       {"cluster_blocks is '2', it has to be 1", [](TuningOverride& item) { item.row.use.cluster_blocks = 2; }},
       {"reduced_up_to is '-1'", [](TuningOverride& item) { item.row.when.reduced_up_to = -1; }},
@@ -140,14 +140,15 @@ TEST_F(Override, ARefusalNamesWhatIsNoTable) {
 
 // Kernels are compiled for so many loads and threads; asking for more would silently get fewer.
 TEST_F(Override, AsksForWhatIsCompiled) {
-  TuningOverride item = row_of("rows_in_block", false);
+  TuningOverride item = row_of("rows_in_block", true);
   item.row.use = {.threads = cuda::kThreads, .unroll = cuda::kManyLoads};
   EXPECT_EQ(refusal_of(item), "");
   item.row.use.threads *= 2;
   EXPECT_NE(refusal_of(item), "");
   item.row.use = {.threads = cuda::kThreads, .unroll = 2 * cuda::kManyLoads};
   EXPECT_NE(refusal_of(item), "");
-  for (const std::string_view strategy : {"rows_in_grid", "columns_in_grid", "split", "rows_in_lanes"}) {
+  for (const std::string_view strategy :
+       {"rows_in_grid", "columns_in_grid", "split", "rows_in_lanes", "rows_in_block"}) {
     TuningOverride few = row_of(strategy, false);
     few.row.use.threads = cuda::kFewThreads;
     EXPECT_EQ(refusal_of(few), "") << strategy;
@@ -162,7 +163,7 @@ TEST_F(Override, WhatIsTakenIsValid) {
   for (const TuningRow& row : rows_of(90))
     for (const int threads : {0, 32, 48, 256, 512, 1024})
       for (const int lanes : {0, 1, 3, 32})
-        for (const int panel : {0, 8, 16, 48, 256, 1024})
+        for (const int panel : {0, 8, 16, 48, 256, 4096, 8192})
           for (const int blocks : {0, 1, 6, 16, 32}) {
             TuningOverride item = of_table(90, row);
             item.row.use = {.threads = threads, .lanes_per_row = lanes, .panel_bytes = panel, .cluster_blocks = blocks};
