@@ -15,6 +15,7 @@ __device__ void fold_row(const Arguments& step, const F& fold, const Scope& scop
   const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
   const Walk walk(step, reinterpret_cast<const Element*>(step.in) + base.in, begin, live ? end : begin);
   const int lane = scope.lane(), lanes = scope.lanes();
+  static_assert(kIsInLine<Source> || !std::is_same_v<Residency, InRegisters>, "registers keep lines");
   if constexpr (std::is_same_v<Residency, InRegisters>)
     if (step.parts == 1 && step.packs_of_run <= kUnroll * lanes)
       return softmax_in_registers<Source, kUnroll>(step, fold, scope, walk,
