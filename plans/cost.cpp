@@ -11,6 +11,7 @@ namespace ndfold {
 namespace {
 
 constexpr double kNanosecondsOfMicrosecond = 1e3;
+constexpr Index kSectorBytes = 32;    // what memory hands out at least
 constexpr double kAllAtOnce = 1e300;  // bytes: copies into shared memory wait for nothing
 
 bool maps(const Step& step) {
@@ -23,19 +24,32 @@ double element_count(const Step& step) {
   return static_cast<double>(elements(step.kept)) * static_cast<double>(elements(step.reduced));
 }
 
-// Bytes that lie side by side where lanes walk, through as many axes as continue one another. `stride` picks in or out.
-double run_bytes(const Step& step, Index Axis::*stride, DType type) {
-  Index run = 1;
+// What lies side by side where lanes walk, through as many axes as continue one another; `used`: the share of its bytes
+// that are wanted where neighbours lie a few elements apart, in either direction.
+struct Run {
+  double bytes, used;
+};
+
+// `stride` picks in or out.
+Run run_of(const Step& step, Index Axis::*stride, DType type) {
+  const auto pitch = [&](const Axis& axis) { return axis.*stride < 0 ? -(axis.*stride) : axis.*stride; };
+  const Index size = static_cast<Index>(size_bytes(type));
+  Index nearest = kSectorBytes / size;
+  for (const auto* group : {&step.reduced, &step.kept})
+    for (const Axis& axis : *group)
+      if (axis.size > 1 && pitch(axis) > 0) nearest = std::min(nearest, pitch(axis));
+  Index run = nearest;
   for (bool grew = true; grew;) {
     grew = false;
     for (const auto* group : {&step.reduced, &step.kept})
       for (const Axis& axis : *group)
-        if (axis.*stride == run && axis.size > 1) run *= axis.size, grew = true;
+        if (pitch(axis) == run && axis.size > 1) run *= axis.size, grew = true;
   }
+  if (run == nearest) return {static_cast<double>(size), 1};  // nothing lies as near as that
   const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
-  const Index panel =
-      columns && step.kept.back().size > panel_elements(step) ? std::min(run, panel_elements(step)) : run;
-  return static_cast<double>(panel) * static_cast<double>(size_bytes(type));
+  const Index panel = panel_elements(step) * nearest;
+  if (columns && step.kept.back().size * nearest > panel) run = std::min(run, panel);
+  return {static_cast<double>(run * size), 1.0 / static_cast<double>(nearest)};
 }
 
 bool writes_elements(const Step& step) {
@@ -45,9 +59,10 @@ bool writes_elements(const Step& step) {
 // Reads and writes share the bus; the shorter of the two runs sets its pace.
 double run_efficiency(const Step& step) {
   if (step.kernel.source == SourceKind::states) return 1;
-  const double in = run_bytes(step, &Axis::in, step.kernel.input);
-  if (!writes_elements(step)) return on_stairs(kReadByRun, in);
-  return on_stairs(kCopyByRun, std::min(in, run_bytes(step, &Axis::out, step.kernel.output)));
+  const Run in = run_of(step, &Axis::in, step.kernel.input);
+  if (!writes_elements(step)) return on_stairs(kReadByRun, in.bytes) * in.used;
+  const Run out = run_of(step, &Axis::out, step.kernel.output);
+  return on_stairs(kCopyByRun, std::min(in.bytes, out.bytes)) * std::min(in.used, out.used);
 }
 
 double sharing_efficiency(const Step& step) {
@@ -83,12 +98,17 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
           .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves))};
 }
 
-// Of the loads of one tile with the stores of another.
-double overlap_of(const Step& step, const Waves& waves) {
-  const bool columns = step.kernel.body == Body::columns;
+// Whether a permute's tiles turn: neighbours in the input are none in the output.
+bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
+
+// What a kernel reaches of what its runs and its blocks allow.
+double share_of_body(const Step& step, const Waves& waves) {
+  if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
   if (!maps(step)) return 1;
-  if (reads_twice(step)) return columns ? on_stairs(kColumnsAgain, waves.resident) : 1;
-  return columns ? on_stairs(kColumnOverlap, waves.resident) : on_stairs(kRowOverlap, waves.resident);
+  if (step.kernel.body != Body::columns) return reads_twice(step) ? 1 : on_stairs(kRowOverlap, waves.resident);
+  const bool half = size_bytes(step.kernel.input) == 2;
+  if (reads_twice(step)) return on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
+  return on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
 }
 
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
@@ -103,9 +123,8 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const bool copies = writes_elements(step);
   const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;
   const Waves waves = waves_of(step, device);
-  const double overlap = overlap_of(step, waves);
-  const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * overlap * waves.tail *
-                       (bytes < cache ? kCacheGain : 1);
+  const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * share_of_body(step, waves) *
+                       waves.tail * (bytes < cache ? kCacheGain : 1);
   const double moving = bytes / (bus * share);
   const double waiting = (step.bytes_read + again) / waves.bytes_in_flight * kLatencyNanoseconds;
   const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
@@ -124,8 +143,7 @@ double lane_nanoseconds(const Step& step, const DeviceFacts& device) {
   if (exponential && kernel.source != SourceKind::states) time += passes / (kCoreExponentials * lanes);
   if (kernel.source == SourceKind::strided) time += passes / kCoreStrided;
   if (kernel.source == SourceKind::states) time += 1 / kCoreStates;
-  const bool crosses = kernel.body == Body::permute && !step.kept.empty() && step.kept.back().out != 1;
-  return time + (crosses ? 1 / kCoreStrided : 0);
+  return time + (kernel.body == Body::permute && crosses(step) ? 1 / kCoreStrided : 0);
 }
 
 // A core's lanes wait for memory and memory for lanes: the two add up.

@@ -42,6 +42,13 @@ inline constexpr StairRow kColumnOverlap[] = {{1, 0.62}, {2, 0.75}, {1e300, 0.82
 /// reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
 inline constexpr StairRow kColumnsAgain[] = {{1, 0.68}, {1e300, 0.87}};
 
+/// Columns of 16-bit elements beside those of f32: eight states a lane. [4096,16384] axis 0: read again, and kept.
+inline constexpr double kHalfColumnsAgain = 0.85;
+inline constexpr double kHalfColumns = 0.72;
+
+/// Moves across axes: two of [4096,16384] and a softmax of its rows take 1100 us where a copy takes 129.
+inline constexpr double kPermuteShare = 0.27;
+
 /// A load's time on a busy bus, by Little's law: 48 KiB in flight on each of 132 multiprocessors fill 4.52 TB/s,
 /// docs/measurements/h200-facts.md#loads-in-flight.
 inline constexpr double kLatencyNanoseconds = 1435;
