@@ -17,8 +17,6 @@ struct Place {
 __device__ inline Index min_of(Index a, Index b) { return a < b ? a : b; }
 __device__ inline Index max_of(Index a, Index b) { return a > b ? a : b; }
 
-__device__ inline unsigned bits_between(int low, int high) { return ((1u << high) - 1) & ~((1u << low) - 1); }
-
 /// Elements between the last multiple of a pack and `from`.
 template <int kSize, class T>
 __device__ int phase_of(const T* from) {
@@ -36,7 +34,6 @@ class LineWalk {
 
  public:
   using P = Pack<T, kSize>;
-  static constexpr bool kAligned = true;
 
   __device__ LineWalk(const Arguments& step, const T* base, Index begin, Index end)
       : LineWalk(step.lane_axis, base, 0, begin, end) {}
@@ -76,10 +73,6 @@ class LineWalk {
   __device__ static P load(const T* from) { return *reinterpret_cast<const P*>(from); }
   /// Of the pack's first element: its place in the output, or its number within the reduced axes.
   __device__ Index out(Index pack) const { return out_ + (pack * kSize - phase_) * weight_; }
-  /// A bit an element of the pack that belongs.
-  __device__ unsigned here(Index pack) const {
-    return bits_between(pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize);
-  }
   __device__ Place<T> place(Index pack) const {
     return {element(pack), out(pack), 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
   }

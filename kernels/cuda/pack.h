@@ -24,13 +24,11 @@ __device__ bool is_aligned(const void* address) {
 }
 
 /// Elements [low, high) of the pack at `from`, which are `stride` apart; the others are zeros and never touched.
-/// kAligned: they are neighbours, and a whole pack is a vector.
-template <class T, int kSize, bool kAligned = false>
+template <class T, int kSize>
 __device__ Pack<T, kSize> load_pack(const T* from, Index stride, int low, int high) {
   using P = Pack<T, kSize>;
   if constexpr (kSize > 1)
-    if (low == 0 && high == kSize && (kAligned || (stride == 1 && is_aligned<P>(from))))
-      return *reinterpret_cast<const P*>(from);
+    if (low == 0 && high == kSize && stride == 1 && is_aligned<P>(from)) return *reinterpret_cast<const P*>(from);
   P pack = {};
 #pragma unroll
   for (int i = 0; i < kSize; ++i)

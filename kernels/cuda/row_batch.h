@@ -66,9 +66,8 @@ __device__ void fold_cut_pack(const F& fold, const AxisNumbers& axis, const Plac
                               Index number, Waiting& waiting, Tree<F, 1>& tree) {
   constexpr int kSize = Source::kSize;
   if (place.low >= place.high) return;
-  const CutPack<Source> cut{
-      load_pack<typename Source::Element, kSize, kSize == 1>(place.in, axis.in, place.low, place.high), place.out,
-      axis.out, place.low, place.high};
+  const CutPack<Source> cut{load_pack<typename Source::Element, kSize>(place.in, axis.in, place.low, place.high),
+                            place.out, axis.out, place.low, place.high};
   waiting.keep(number, cut.pack);
   push_view<false, false>(fold, cut, false, tree);
 }

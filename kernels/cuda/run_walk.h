@@ -18,8 +18,6 @@ class RunWalk {
   static constexpr int kSize = Source::kSize;
 
  public:
-  static constexpr bool kAligned = false;  ///< place() gives aligned packs
-
   __device__ RunWalk(const Arguments& step, const T* base, Index begin, Index end)
       : step_(step), base_(base), begin_(begin), end_(end) {
     if (begin >= end) return;
