@@ -68,8 +68,9 @@ double run_efficiency(const Step& step) {
 double sharing_efficiency(const Step& step) {
   if (!maps(step) || step.parts < 2 || reads_twice(step)) return 1;
   const double blocks = static_cast<double>(step.parts);
-  if (step.kernel.scope != Scope::cluster) return on_stairs(kShareByGroup, blocks);
   const bool rows = step.kernel.body == Body::rows;
+  if (step.kernel.scope != Scope::cluster)
+    return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   return rows ? on_stairs(kRowShareByCluster, blocks) : on_stairs(kColumnShareByCluster, blocks);
 }
 
@@ -90,7 +91,7 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const double load = dense ? tuning.vector_bytes : static_cast<double>(size_bytes(step.kernel.input));
   const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
   const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
-  const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(rows_of_block(step));
+  const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
   const bool folds = step.kernel.body == Body::rows || step.kernel.body == Body::columns;
   const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
   return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
@@ -105,8 +106,11 @@ bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().o
 double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
   if (!maps(step)) return 1;
-  if (step.kernel.body != Body::columns) return reads_twice(step) ? 1 : on_stairs(kRowOverlap, waves.resident);
   const bool half = size_bytes(step.kernel.input) == 2;
+  if (step.kernel.body != Body::columns) {
+    const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
+    return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
+  }
   if (reads_twice(step)) return on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
   return on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
 }
@@ -118,7 +122,8 @@ double gpu_barriers(const Step& step, const DeviceFacts& device) {
 
 double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double cache = static_cast<double>(device.cache_bytes) * kCacheShare;
-  const double again = !reads_twice(step) ? 0 : step.bytes_read / (step.bytes_read < cache ? kCacheGain : 1);
+  const double twice = step.bytes_read * share_again(step);
+  const double again = twice / (twice < cache ? kCacheGain : 1);
   const double bytes = step.bytes_read + step.bytes_written + again;
   const bool copies = writes_elements(step);
   const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;

@@ -29,21 +29,27 @@ inline constexpr double kKernelShare = 0.95;
 /// One-read softmax by blocks that keep a tile together, beside a block alone: docs/measurements/gpu/regret.csv. Rows
 /// of 1 MiB take a cluster of 16 1.3 times as long as the grid; 4 and 8 lie between what was measured.
 inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80}, {16, 0.55}};
-inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.94}, {4, 0.86}, {8, 0.76}, {16, 0.55}};
+inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.88}, {4, 0.82}, {8, 0.78}, {16, 0.50}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
-inline constexpr StairRow kShareByGroup[] = {{2, 0.80}, {8, 0.80}, {32, 0.70}, {64, 0.68}, {128, 0.60}, {1e300, 0.75}};
+inline constexpr StairRow kRowShareByGroup[] = {{2, 0.85}, {16, 0.94}, {64, 0.80}, {128, 0.70}, {1e300, 0.75}};
+inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.50}};
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
-/// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.77.
+/// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 192 KiB 0.82.
 inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.88}, {1e300, 1.0}};
-inline constexpr StairRow kColumnOverlap[] = {{1, 0.62}, {2, 0.75}, {1e300, 0.82}};
+inline constexpr StairRow kColumnOverlap[] = {{1, 0.90}, {2, 0.95}, {1e300, 1.0}};
 
-/// Columns that are read again, beside two reads and a write, by blocks of a multiprocessor: [4096,16384] axis 0
-/// reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
+/// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and bf16.
+inline constexpr double kRowsInRuns = 0.90;
+inline constexpr double kHalfRowsInRuns = 0.72;
+
+/// What is read again, beside two reads and a write: rows of 1 MiB; columns by blocks of a multiprocessor, of which
+/// [4096,16384] axis 0 reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
+inline constexpr double kRowsAgain = 0.90;
 inline constexpr StairRow kColumnsAgain[] = {{1, 0.68}, {1e300, 0.87}};
 
 /// Columns of 16-bit elements beside those of f32: eight states a lane. [4096,16384] axis 0: read again, and kept.
-inline constexpr double kHalfColumnsAgain = 0.85;
+inline constexpr double kHalfColumnsAgain = 0.70;
 inline constexpr double kHalfColumns = 0.72;
 
 /// Moves across axes: two of [4096,16384] and a softmax of its rows take 1100 us where a copy takes 129.

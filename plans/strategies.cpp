@@ -6,6 +6,7 @@ std::span<const Strategy> strategies() {
   static constexpr Strategy kStrategies[] = {
       {"nothing", can_do_nothing, build_nothing},                                // no element is read
       {"copy", can_copy, build_copy},                                            // no two elements meet
+      {"rows_in_bundles", can_rows_in_bundles, build_rows_in_bundles},           // short rows, one after the other
       {"rows_in_lanes", can_rows_in_lanes, build_rows_in_lanes},                 // short rows, many of them
       {"rows_in_block", can_rows_in_block, build_rows_in_block},                 // a row fills a block
       {"rows_in_cluster", can_rows_in_cluster, build_rows_in_cluster},           // a row fills several blocks

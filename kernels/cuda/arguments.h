@@ -15,9 +15,15 @@ inline constexpr int kMostAxes = 62;
 
 /// Shared bytes of a block that exchanges of states use; a tile of waiting elements comes after them. Plans reckon with
 /// the same number (plans/build/geometry.cpp).
-inline constexpr int kExchangeBytes = 3 * 1024;
+inline constexpr int kExchangeBytes = 4 * 1024;
 
 inline constexpr int kWarp = 32;
+
+/// Numbers of a row that a lane of a bundle keeps, at most (plans/build/in_bundles.cpp).
+inline constexpr int kKeptOfBundle = 32;
+
+/// Rows of columns that one lane folds alone. Plans reckon with the same number (plans/build/geometry.cpp).
+inline constexpr Index kFewRows = 32;
 
 /// Divides 0 ≤ n < 2^63: the high word of n · multiplier, shifted (Granlund and Montgomery 1994); and n < 2^31 with
 /// words half as wide. By 1: multipliers 0.
@@ -39,6 +45,11 @@ inline constexpr int kNearAxes = 3;
 struct AxisGroup {
   int rank = 0, first_far = 0;
   AxisNumbers near[kNearAxes];
+};
+
+/// What offsets gain when an axis steps and the one nearer begins anew.
+struct AxisTurn {
+  Index in = 0, out = 0;
 };
 
 /// One step with its buffers. What an axis is for depends on the body:
@@ -69,6 +80,9 @@ struct Arguments {
   Scope scope = Scope::block;
   int lanes = 1;           ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
   int lane_bits = 0;       ///< rows: log2 of lanes
+  int rows_of_bundle = 1;  ///< bundles: rows of one; panels and by_panels divide by it
+  int spacing_bits = 0;    ///< bundles: log2 of the distance between a warp's rows
+  int packs_of_lane = 1;   ///< columns of few rows: more than 1 for as many as its kernel has
   Index widest_panel = 1;  ///< columns: elements side by side, at most
   Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of
   int phase = 0;           ///< columns: elements by which panels begin before the axis, so that packs are aligned
@@ -79,6 +93,7 @@ struct Arguments {
 
   AxisNumbers lane_axis, cross_axis;
   AxisGroup tile, walk;
+  AxisTurn turns[kNearAxes];  ///< of the walked axes; rows: the first one's nearer axis is the lane axis
   AxisNumbers far[kMostAxes - kNearAxes];
 };
 

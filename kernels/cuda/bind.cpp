@@ -45,10 +45,10 @@ void cover_runs(const Bound& bound, int phase, Arguments& to) {
 }
 
 Index panels_of(const Bound& bound, int phase, Arguments& to) {
-  const Index size = to.lane_axis.size, packs = ceil_divide(size + phase, bound.pack);
+  const Index size = to.lane_axis.size, lanes = ceil_divide(size + phase, bound.columns);
   to.phase = phase;
-  to.lanes = static_cast<int>(std::min<Index>(to.widest_panel / bound.pack, power_of_two(packs)));
-  return ceil_divide(size + phase, static_cast<Index>(to.lanes) * bound.pack);
+  to.lanes = static_cast<int>(std::min<Index>(to.widest_panel / bound.columns, power_of_two(lanes)));
+  return ceil_divide(size + phase, static_cast<Index>(to.lanes) * bound.columns);
 }
 
 void cover_columns(const Bound& bound, int phase, Arguments& to) {
@@ -60,23 +60,50 @@ void cover_columns(const Bound& bound, int phase, Arguments& to) {
   to.whole_runs = bound.pack == 1 || (bound.runs_begin_alike && to.phase == phase && to.lane_axis.in == 1);
 }
 
+// `nearer`: the axis before the first walked one.
+void put_turns(Arguments& to, AxisNumbers nearer) {
+  for (int i = 0; i < std::min(kNearAxes, to.walk.rank); ++i) {
+    const AxisNumbers& axis = to.walk.near[i];
+    to.turns[i] = {axis.in - nearer.size * nearer.in, axis.out - nearer.size * nearer.out};
+    nearer = axis;
+  }
+}
+
 void bind_rows(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   auto walk = numbers_of(step.reduced);
   to.lane_axis = take_last(walk);
   put_axes(to, to.walk, walk, put_axes(to, to.tile, numbers_of(step.kept)));
+  put_turns(to, to.lane_axis);
   to.tiles = product_of(step.kept);
   to.lanes = step.kernel.tuning.lanes_per_row;
   to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes))) - 1;
 }
 
-void bind_columns(const Step& step, Bound& bound) {
+// Shared memory has room for two bundles.
+void bind_bundles(const Step& step, Bound& bound) {
+  Arguments& to = bound.arguments;
+  const Index length = to.lane_axis.size, row_bytes = length * bound.element_bytes;
+  to.rows_of_bundle = static_cast<int>(step.launch.shared_bytes / 2 / row_bytes);
+  to.panels = to.rows_of_bundle;
+  to.by_panels = divide_by(to.panels);
+  to.whole_runs = length % bound.pack == 0;
+  const Index loads = to.whole_runs ? length / bound.pack : length;
+  const int even = std::countr_zero(static_cast<std::uint64_t>(loads)), warps = bound.launch.threads / kWarp;
+  to.spacing_bits = std::clamp(to.lane_bits - even, 0, std::countr_zero(static_cast<unsigned>(warps)));
+}
+
+void bind_columns(const Step& step, const Found& found, Bound& bound) {
   Arguments& to = bound.arguments;
   auto tiles = numbers_of(step.kept);
   to.lane_axis = take_last(tiles);
   put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
-  const Index planned = std::max<Index>(bound.pack, step.kernel.tuning.panel_bytes / bound.element_bytes);
-  to.widest_panel = std::min(planned, Index{bound.launch.threads} * bound.pack);  // a lane has one pack
+  put_turns(to, {.size = 0});
+  const Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  const bool wide = std::min(planned, to.lane_axis.size) >= Index{kWarp} * found.packs * bound.columns &&
+                    planned > Index{bound.launch.threads} * bound.columns;
+  if (wide) bound.columns *= to.packs_of_lane = found.packs;
+  to.widest_panel = std::min(planned, Index{bound.launch.threads} * bound.columns);
   to.columns = std::min(to.widest_panel, to.lane_axis.size);
   to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
   to.tiles = product_of(tiles) * to.panels;
@@ -117,10 +144,22 @@ void bind_permute(const Step& step, Bound& bound) {
 
 // What depends on where the input begins.
 void cover(const Bound& bound, int phase, Arguments& to) {
+  if (bound.bundles) return;
   if (bound.body == Body::columns)
     cover_columns(bound, phase, to);
   else
     cover_runs(bound, phase, to);
+}
+
+// What few_rows.h does with speed; it takes the rest column by column.
+bool has_few_rows(const Step& step) {
+  const KernelKey& key = step.kernel;
+  const bool is_index = key.fold == FoldKind::argmax || key.fold == FoldKind::argmin;
+  const bool is_usual = is_index
+                            ? key.output == DType::i64
+                            : key.output == key.accumulate || key.output == DType::bf16 || key.output == DType::f16;
+  return key.scope == Scope::block && key.sink == SinkKind::store && step.parts == 1 && step.repeat == 1 && is_usual &&
+         product_of(step.reduced) <= kFewRows;
 }
 
 MapKind map_of(const KernelKey& key) {
@@ -166,7 +205,9 @@ Layout layout_of(const Step& step) {
   if (step.kernel.body == Body::columns) {
     auto tiles = numbers_of(step.kept);
     const auto walk = numbers_of(step.reduced);
-    return {.dense = take_last(tiles).in == 1 && whole(tiles) && whole(walk), .in_line = walk.size() < 2};
+    return {.dense = take_last(tiles).in == 1 && whole(tiles) && whole(walk),
+            .few_rows = has_few_rows(step),
+            .in_line = walk.size() < 2};
   }
   if (step.kernel.body != Body::permute) return {};
   const PermuteAxes axes = permute_axes(step);
@@ -181,6 +222,8 @@ Bound bind(const Step& step, const Found& found) {
   bound.exchange = step.exchange;
   bound.body = step.kernel.body;
   bound.pack = found.pack;
+  bound.columns = std::max(found.pack, found.columns);
+  bound.bundles = found.bundles;
   bound.element_bytes = static_cast<Index>(size_bytes(step.kernel.input));
   if (step.kernel.source != SourceKind::states) bound.in_bytes = step.in_offset * bound.element_bytes;
   if (step.kernel.sink != SinkKind::store_state)
@@ -199,7 +242,7 @@ Bound bind(const Step& step, const Found& found) {
   to.map = map_of(step.kernel);
   to.sink = step.kernel.sink;
   to.output = step.kernel.output;
-  to.tile_bytes = step.launch.shared_bytes;
+  to.tile_bytes = step.kernel.scope == Scope::lanes ? 0 : step.launch.shared_bytes;  // lanes' tiles are many at once
   bound.launch = {.grid_x = step.launch.grid[0],
                   .grid_y = step.launch.grid[1],
                   .threads = std::min(found.threads, (step.launch.block + kWarp - 1) / kWarp * kWarp),
@@ -207,8 +250,11 @@ Bound bind(const Step& step, const Found& found) {
                   .shared_bytes = kExchangeBytes + step.launch.shared_bytes,
                   .cooperative = step.launch.cooperative};
   switch (step.kernel.body) {
-    case Body::rows: bind_rows(step, bound); break;
-    case Body::columns: bind_columns(step, bound); break;
+    case Body::rows:
+      bind_rows(step, bound);
+      if (bound.bundles) bind_bundles(step, bound);
+      break;
+    case Body::columns: bind_columns(step, found, bound); break;
     case Body::elementwise: bind_elementwise(step, bound); break;
     case Body::permute: bind_permute(step, bound); break;
   }

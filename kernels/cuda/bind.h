@@ -9,6 +9,9 @@ struct Found {
   Kernel kernel = nullptr;
   int threads = 0;
   int pack = 1;
+  int columns = 0;       ///< of a lane, where they are more than a pack
+  int packs = 1;         ///< as many columns once more, that a lane of a wide panel may have
+  bool bundles = false;  ///< rows come in bundles (bundles.h)
 };
 
 struct Pointers {
@@ -29,6 +32,7 @@ struct LaunchShape {
 struct Layout {
   bool dense = false;      ///< packs are neighbours in the input, and of every run those of all are whole
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
+  bool few_rows = false;   ///< columns: so few rows that lanes had better share none (few_rows.h)
   bool in_line = false;    ///< rows: all elements behind an output are neighbours; columns: they lie along one axis
 };
 
@@ -45,6 +49,8 @@ struct Bound {
   Index element_bytes = 1;
   Body body = Body::rows;
   int pack = 1;
+  int columns = 1;  ///< of a lane
+  bool bundles = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: groups of blocks were counted with them
 };

@@ -11,30 +11,46 @@
 namespace ndfold::cuda {
 
 /// What a lane sees of a panel: its columns [low, high), and where they lie.
+template <int kSize>
 struct Panel {
   Index outputs;  ///< outputs before the panel's outer index
   Index column;   ///< of element 0 of the lane's pack
   Index in, out;  ///< offsets of that element, in elements
+  int pitch;      ///< between the lane's columns
   int low, high;
   int first, width;  ///< of all lanes' elements, those with an output
+
+  /// Whether the lane loads whole packs.
+  __device__ bool is_whole(const Arguments& step) const {
+    return (kSize == 1 || step.whole_runs) && low == 0 && high == kSize;
+  }
 };
+
+template <int kSize>
+__device__ StatePlaces places_of(const Arguments& step, const Panel<kSize>& panel) {
+  return {panel.out, panel.pitch * step.lane_axis.out, panel.outputs + panel.column, panel.pitch, panel.low, panel.high};
+}
 
 /// Panels begin `phase` elements before the axis, so that packs are aligned in memory.
 template <int kSize>
-__device__ Panel panel_of(const Arguments& step, Index tile, const ColumnLanes& lanes) {
+__device__ Panel<kSize> panel_of(const Arguments& step, Index tile, const ColumnLanes& lanes) {
   const AxisNumbers& axis = step.lane_axis;
   const int width = lanes.across * kSize;
   const Index outer = quotient(tile, step.by_panels);
   const Index start = (tile - outer * step.panels) * width - step.phase;
   const Offsets base = offsets(step, step.tile, outer);
-  Panel panel;
+  Panel<kSize> panel;
   panel.outputs = outer * axis.size;
-  panel.column = start + lanes.lane() * kSize;
+  panel.pitch = lanes.column_step();
+  panel.column = start + lanes.first_column(kSize);
   panel.in = base.in + panel.column * axis.in;
   panel.out = base.out + panel.column * axis.out;
   const auto within = [](Index n, int most) { return static_cast<int>(n < 0 ? 0 : n > most ? most : n); };
   panel.low = within(-panel.column, kSize);
-  panel.high = within(axis.size - panel.column, kSize);
+  const int left = within(axis.size - panel.column, kSize * panel.pitch);
+  panel.high = 0;
+#pragma unroll
+  for (int c = 0; c < kSize; ++c) panel.high += c * panel.pitch < left;
   panel.first = within(-start, width);
   panel.width = within(axis.size - start, width) - panel.first;
   return panel;
@@ -60,83 +76,101 @@ struct ColumnBatch {
 struct RowsOfSlot {
   Index begin, end;
   int slot, slots;
+  /// How many of them the slot has, where they are as few as packs that wait.
+  __device__ int of_slot() const {
+    const int rows = static_cast<int>(end - begin);
+    return slot < rows ? static_cast<int>(static_cast<unsigned>(rows - slot + slots - 1) / static_cast<unsigned>(slots))
+                       : 0;
+  }
 };
 
 /// Where the rows of a slot lie, one after the other; where the reduced axes are one, that is a sum.
 template <class Source>
 class RowCursor {
  public:
-  __device__ RowCursor(const Arguments& step, const RowsOfSlot& rows) : step_(step) {
-    const Index first = rows.begin + rows.slot;
+  __device__ RowCursor(const Arguments& step, const RowsOfSlot& rows) : step_(step), row_(rows.begin + rows.slot) {
+    slots_ = rows.slots;
     if constexpr (kIsInLine<Source>) {
       const AxisNumbers& axis = step.walk.near[0];
-      at_ = {first * axis.in, first * axis.out, 0};
-      by_ = {rows.slots * axis.in, rows.slots * axis.out, 0};
-    } else {
-      row_ = first;
-      slots_ = rows.slots;
+      at_.in = row_ * axis.in;
+      at_.out = row_ * axis.out;
+      by_.in = rows.slots * axis.in;
+      by_.out = rows.slots * axis.out;
+    } else if (by_digits()) {
+      at_ = walk_place(step, row_);
+      by_ = walk_place(step, slots_);
     }
   }
   /// Between rows, where they lie along one axis.
   __device__ Index out_pitch() const { return by_.out; }
   __device__ Offsets next() {
+    Offsets now{at_.in, at_.out, 0};
     if constexpr (kIsInLine<Source>) {
-      const Offsets now = at_;
       at_.in += by_.in;
       at_.out += by_.out;
-      return now;
+    } else if (by_digits()) {
+      advance_walk(step_, at_, by_, false);
     } else {
-      const Offsets now = offsets(step_, step_.walk, row_);
+      now = detail::far_offsets(step_, step_.walk, row_);
       row_ += slots_;
-      return now;
     }
+    return now;
   }
 
  private:
+  __device__ bool by_digits() const { return is_walked_by_digits(step_) && step_.reduced >> 30 == 0; }
+
   const Arguments& step_;
-  Offsets at_, by_;
-  Index row_ = 0;
-  int slots_ = 0;
+  WalkPlace at_ = {}, by_ = {};
+  Index row_;
+  int slots_;
 };
+
+/// All columns of a lane: a pack, or elements that are `step` apart.
+template <class Source>
+__device__ Pack<typename Source::Element, Source::kSize> load_whole(const typename Source::Element* from, Index step) {
+  if constexpr (kIsApart<Source>)
+    return load_elements<typename Source::Element, Source::kSize>(from, step);
+  else
+    return *reinterpret_cast<const Pack<typename Source::Element, Source::kSize>*>(from);
+}
 
 /// Whole packs of the lane's columns, or its few columns one by one.
 template <bool kVectors, class Source>
-__device__ Pack<typename Source::Element, Source::kSize> load_columns(const Arguments& step, const Panel& panel,
-                                                                      Index row) {
+__device__ Pack<typename Source::Element, Source::kSize> load_columns(const Arguments& step,
+                                                                      const Panel<Source::kSize>& panel, Index row) {
   using Element = typename Source::Element;
-  using P = Pack<Element, Source::kSize>;
   const Element* const from = reinterpret_cast<const Element*>(step.in) + panel.in + row;
+  const Index pitch = step.lane_axis.in * panel.pitch;
   if constexpr (kVectors)
-    return *reinterpret_cast<const P*>(from);
+    return load_whole<Source>(from, pitch);
   else
-    return load_pack<Element, Source::kSize>(from, step.lane_axis.in, panel.low, panel.high);
+    return load_pack<Element, Source::kSize>(from, pitch, panel.low, panel.high);
 }
 
-/// One batch: kUnroll rows, of which `count` are there, or all. `number`: of the first row's pack among those that
-/// wait.
-template <bool kAll, bool kVectors, int kUnroll, class Source, class F, class Waiting>
-__device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const Panel& panel, RowCursor<Source>& cursor,
-                                    int count, Index number, int pitch, Waiting& waiting,
-                                    Tree<F, Source::kSize>& tree) {
+/// The lane's columns of a row, as they wait or read again. Columns apart wait one by one: column_waiting.h.
+template <bool kVectors, class Source, class Waiting>
+__device__ Pack<typename Source::Element, Source::kSize> columns_again(const Arguments& step,
+                                                                       const Panel<Source::kSize>& panel, Index row,
+                                                                       Index number, const Waiting& waiting) {
+  const auto load = [&] { return load_columns<kVectors, Source>(step, panel, row); };
+  if constexpr (kIsApart<Source>)
+    return load();
+  else
+    return waiting.get(number, load);
+}
+
+/// Folds a batch of rows, or `count` of them, into all columns of a tree. `index` and `pitch`: as in ColumnBatch.
+template <bool kAll, class Source, int kUnroll, class F, class T>
+__device__ void push_rows(const F& fold, const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll],
+                          const Index (&index)[kUnroll], Index pitch, int count, T& tree) {
   constexpr int kSize = Source::kSize;
-  Pack<typename Source::Element, kSize> batch[kUnroll];
-  Index index[kUnroll];
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    batch[u] = {};
-    const Offsets start = kAll || u < count ? cursor.next() : Offsets();
-    if (kAll || u < count) batch[u] = load_columns<kVectors, Source>(step, panel, start.in);
-    index[u] = start.out;
-  }
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u)
-    if (kAll || u < count) waiting.keep(number + u * pitch, batch[u]);
   typename F::State states[kSize];
 #pragma unroll
   for (int c = 0; c < kSize; ++c) {
-    const ColumnBatch<Source, kUnroll> view{batch, index, cursor.out_pitch(), count, c};
+    const ColumnBatch<Source, kUnroll> view{batch, index, pitch, count, c};
     if constexpr (Exact<F>)
-      push_column<kAll, kIsInLine<Source>>(fold, view, cursor.out_pitch() > 0, tree, c);
+      push_column<kAll, kIsInLine<Source>>(fold, view, pitch > 0, tree, c);
     else if constexpr (RunningFold<F>)
       absorb<kAll>(fold, view, tree.running(c));
     else
@@ -148,9 +182,29 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
     tree.push(states);
 }
 
+/// One batch: kUnroll rows, of which `count` are there, or all. `number`: of the first row's pack among those that
+/// wait.
+template <bool kAll, bool kVectors, int kUnroll, class Source, class F, class Waiting>
+__device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
+                                    RowCursor<Source>& cursor, int count, Index number, int pitch,
+                                    const Waiting& waiting, Tree<F, Source::kSize>& tree) {
+  Pack<typename Source::Element, Source::kSize> batch[kUnroll];
+  Index index[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    batch[u] = {};
+    const Offsets start = kAll || u < count ? cursor.next() : Offsets();
+    if (kAll || u < count)
+      batch[u] = columns_again<kVectors, Source>(step, panel, start.in, number + u * pitch, waiting);
+    index[u] = start.out;
+  }
+  push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), count, tree);
+}
+
 template <bool kVectors, int kUnroll, class Source, class F, class Waiting>
-__device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const Panel& panel, const RowsOfSlot& rows,
-                                   int packs, int lane, Waiting& waiting, Tree<F, Source::kSize>& tree) {
+__device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
+                                   const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting,
+                                   Tree<F, Source::kSize>& tree) {
   const Index stride = static_cast<Index>(kUnroll) * rows.slots;
   const int pitch = rows.slots * packs;
   RowCursor<Source> cursor(step, rows);
@@ -165,47 +219,48 @@ __device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const P
 }
 
 template <class Source, int kUnroll, class F, class Waiting>
-__device__ void fold_panel(const F& fold, const Arguments& step, const Panel& panel, const RowsOfSlot& rows, int packs,
-                           int lane, Waiting& waiting, typename F::State (&states)[Source::kSize]) {
+__device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
+                           const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting,
+                           typename F::State (&states)[Source::kSize]) {
   TreeLevels<F, Source::kSize> levels;
   Tree<F, Source::kSize> tree(fold, levels);
-  if (step.whole_runs && panel.low == 0 && panel.high == Source::kSize)
+  if (panel.is_whole(step))
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   else if (panel.low < panel.high)
     fold_rows_of_panel<false, 1, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   tree.result(states);
 }
 
-/// Writes what Map makes of each element of the slot's rows, as it waited, and of its column's state.
-template <class Source, class Out, int kUnroll, class Map, class Waiting, class State>
-__device__ void map_panel(const Arguments& step, const Panel& panel, const RowsOfSlot& rows, int packs, int lane,
-                          const Waiting& waiting, const State (&states)[Source::kSize]) {
+/// Writes what Map makes of each element of the slot's rows, as it waited, and of its column's state: any layout. Not
+/// inlined and by value, for column_waiting.h has a shorter one for what is common.
+template <class Source, class Out, class Map, class Waiting, class State>
+[[gnu::noinline]] __device__ void map_panel(const Arguments& step, Panel<Source::kSize> panel, RowsOfSlot rows,
+                                            int packs, int lane, Waiting waiting,
+                                            StatesOfLane<State, Source::kSize> states) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
   if (panel.low >= panel.high) return;
   Map maps[kSize];
 #pragma unroll
-  for (int c = 0; c < kSize; ++c) maps[c] = {states[c], static_cast<A>(step.scale), static_cast<A>(step.alpha)};
+  for (int c = 0; c < kSize; ++c) maps[c] = {states.at[c], static_cast<A>(step.scale), static_cast<A>(step.alpha)};
   const int pitch = rows.slots * packs;
-  const bool neighbours = step.lane_axis.out == 1 && panel.low == 0 && panel.high == kSize;
+  const Index apart = step.lane_axis.out * panel.pitch;
+  const bool neighbours = apart == 1 && panel.low == 0 && panel.high == kSize;
   Out* const out = reinterpret_cast<Out*>(step.out) + panel.out;
   RowCursor<Source> cursor(step, rows);
   Index number = static_cast<Index>(rows.slot) * packs + lane;
-  for (Index row = rows.begin + rows.slot; row < rows.end; row += static_cast<Index>(kUnroll) * rows.slots) {
+#pragma unroll 4
+  for (Index row = rows.begin + rows.slot; row < rows.end; row += rows.slots, number += pitch) {
+    const Offsets start = cursor.next();
+    const auto elements = columns_again<false, Source>(step, panel, start.in, number, waiting);
+    Out mapped[kSize];
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u, number += pitch) {
-      if (row + static_cast<Index>(u) * rows.slots >= rows.end) continue;
-      const Offsets start = cursor.next();
-      const auto elements = waiting.get(number, [&] { return load_columns<false, Source>(step, panel, start.in); });
-      Out mapped[kSize];
-#pragma unroll
-      for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](Source::value(elements.at[i])));
-      Out* const to = out + start.out;
-      if (neighbours && is_aligned_for_stores<Out, kSize>(to))
-        store_whole(mapped, to);
-      else
-        store_elements(mapped, to, step.lane_axis.out, panel.low, panel.high);
-    }
+    for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](Source::value(elements.at[i])));
+    Out* const to = out + start.out;
+    if (neighbours && is_aligned_for_stores<Out, kSize>(to))
+      store_whole(mapped, to);
+    else
+      store_elements(mapped, to, apart, panel.low, panel.high);
   }
 }
 

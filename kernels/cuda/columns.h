@@ -1,48 +1,77 @@
 // Body columns: lanes along a kept axis. A block folds a panel of neighbouring outputs; a lane has a pack of them, and
 // slots of lanes behind each other take every n-th row.
 #pragma once
-#include "kernels/cuda/column_batch.h"
+#include "kernels/cuda/column_waiting.h"
 
 namespace ndfold::cuda {
+
+/// A panel that there was no room for: not inlined, for it would double the code of those that wait. By value: what has
+/// an address is not in registers.
+template <class Source, int kUnroll, class F, class Waiting>
+[[gnu::noinline]] __device__ StatesOfLane<typename F::State, Source::kSize> fold_without_room(
+    F fold, const Arguments& step, Panel<Source::kSize> panel, RowsOfSlot rows, int places, int lane, Waiting waiting) {
+  StatesOfLane<typename F::State, Source::kSize> states;
+  fold_panel<Source, kUnroll>(fold, step, panel, rows, places, lane, waiting, states.at);
+  return states;
+}
 
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
   constexpr int kSize = Source::kSize;
-  using Waiting = typename Residency::template Place<Pack<typename Source::Element, kSize>>;
+  using Waiting = typename Residency::template Place<InPlace<Source>>;
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  const ColumnLanes lanes{step.lanes};
+  const ColumnLanes lanes{step.lanes, kIsApart<Source>};
   const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
-  // Packs of a row that wait: the same number in every panel, so that a place always belongs to the same lane.
-  const Index needed = (step.lane_axis.size + step.phase + kSize - 1) / kSize;
-  const int packs = needed < lanes.across ? static_cast<int>(needed) : lanes.across;
+  const int places = places_of_row<Source>(step, lanes);
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
-      const Panel panel = panel_of<kSize>(step, tile, lanes);
+      const Panel<kSize> panel = panel_of<kSize>(step, tile, lanes);
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
       const RowsOfSlot rows{begin, end, slot, slots};
       Waiting waiting(step);
       typename F::State states[kSize];
-      fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, packs, lanes.lane(), waiting, states);
-      combine_block_columns(fold, states, lanes);
+      RowsOfLane mine;
+      if constexpr (Waiting::kWaits) {
+        if (waiting.hold((end - begin) * places)) {
+          mine = request_panel<Source>(step, panel, rows, places, lanes.lane(), waiting);
+          fold_waiting<Tuning::kUnroll, Source>(fold, lanes, mine, waiting, states);
+        } else {
+          const auto found =
+              fold_without_room<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting);
+#pragma unroll
+          for (int c = 0; c < kSize; ++c) states[c] = found.at[c];
+          combine_block_columns(fold, states, lanes);
+        }
+      } else {
+        fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting, states);
+        combine_block_columns(fold, states, lanes);
+      }
       scope.combine_columns_far(fold, states, lanes, panel.first, panel.width, turn);
       if constexpr (Sink::kMaps) {
         using A = typename Source::Value;
         using Out = typename Sink::Out;
-        const int lane = lanes.lane();
-        if (step.map == MapKind::softmax)
-          map_panel<Source, Out, Tuning::kUnroll, SoftmaxMap<A>>(step, panel, rows, packs, lane, waiting, states);
-        else
-          map_panel<Source, Out, Tuning::kUnroll, LogSoftmaxMap<A>>(step, panel, rows, packs, lane, waiting, states);
-      } else if (slot == 0 && (!scope.shares_parts() || blockIdx.x == 0)) {
+        const auto map = [&]<class Map>(Map) {
+          if constexpr (Waiting::kWaits)
+            if (waiting.holds())  // all lanes alike: calls of what is not inlined do not diverge
+              return map_waiting<Source, Out, Tuning::kUnroll, Map>(step, panel, rows, mine, waiting, states);
+          StatesOfLane<typename F::State, kSize> found;
 #pragma unroll
-        for (int c = 0; c < kSize; ++c)
-          if (c >= panel.low && c < panel.high) {
-            const Index output = panel.outputs + panel.column + c;
-            sink_state(step, fold, states[c], panel.out + c * step.lane_axis.out,
-                       scope.shares_parts() ? output : output * step.parts + part);
-          }
+          for (int c = 0; c < kSize; ++c) found.at[c] = states[c];
+          map_panel<Source, Out, Map>(step, panel, rows, places, lanes.lane(), waiting, found);
+        };
+        if (step.map == MapKind::softmax)
+          map(SoftmaxMap<A>());
+        else
+          map(LogSoftmaxMap<A>());
+      } else if (slot == 0 && (!scope.shares_parts() || blockIdx.x == 0)) {
+        StatePlaces to = places_of(step, panel);
+        if (!scope.shares_parts()) {
+          to.number = to.number * step.parts + part;
+          to.number_step *= step.parts;
+        }
+        sink_states(step, fold, states, to);
       }
     }
 }

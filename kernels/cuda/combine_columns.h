@@ -12,10 +12,14 @@ namespace ndfold::cuda {
 /// other.
 struct ColumnLanes {
   int across;
+  bool apart = false;  ///< a lane's columns are `across` apart, else neighbours
   __device__ int slot_width() const { return across < kWarp ? kWarp : across; }
   __device__ int slots() const { return threads_of_block() / slot_width(); }
   __device__ int slot() const { return thread_of_block() / slot_width(); }
   __device__ int lane() const { return thread_of_block() % across; }
+  /// Of a lane's columns within the panel: that of column c is first_column() + c * column_step().
+  __device__ int first_column(int columns) const { return apart ? lane() : lane() * columns; }
+  __device__ int column_step() const { return apart ? across : 1; }
   /// One lane of each slot and column.
   __device__ bool speaks() const { return thread_of_block() % slot_width() < across; }
 };
@@ -26,7 +30,7 @@ __device__ void columns_of_turn(const ColumnLanes& lanes, int first, int count, 
                                 Visit&& visit) {
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
-    const int at = lanes.lane() * kColumns + c - first;
+    const int at = lanes.first_column(kColumns) + c * lanes.column_step() - first;
     if (at >= 0 && at < count) visit(at, states[c]);
   }
 }
@@ -37,27 +41,58 @@ struct alignas(sizeof(State) * kColumns % 16 == 0 ? 16 : alignof(State)) StatesO
   State at[kColumns];
 };
 
-/// Each lane folds what all slots left of its columns: for numbers that costs less than another meeting.
+/// Each lane folds what all slots left of its columns in an area of `area`: for numbers that costs less than another
+/// meeting. Who writes there again has met all lanes since they read.
 template <int kColumns, class F>
-__device__ void combine_slots_directly(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
+__device__ void combine_slots_directly(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
+                                       std::byte* area) {
   using State = typename F::State;
   using States = StatesOfLane<State, kColumns>;
   const auto block = cg::this_thread_block();
-  auto* const area = reinterpret_cast<States*>(shared_memory()) + lanes.lane();
-  States mine;
+  auto* const column = reinterpret_cast<States*>(area) + lanes.lane();
+  States whole;
 #pragma unroll
-  for (int c = 0; c < kColumns; ++c) mine.at[c] = states[c];
-  if (lanes.speaks()) area[lanes.slot() * lanes.across] = mine;
+  for (int c = 0; c < kColumns; ++c) whole.at[c] = states[c];
+  if (lanes.speaks()) column[lanes.slot() * lanes.across] = whole;
   block.sync();
-  States whole = read_state(area);
+  whole = read_state(column);
   for (int slot = 1; slot < lanes.slots(); ++slot) {
-    const States other = read_state(area + slot * lanes.across);
+    const States other = read_state(column + slot * lanes.across);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) whole.at[c] = fold.combine(whole.at[c], other.at[c]);
   }
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) states[c] = whole.at[c];
-  block.sync();  // the area is used again
+}
+
+template <int kColumns, class F>
+__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes);
+
+/// The same, not inlined and by value: where it is seldom called, it only makes code long.
+template <int kColumns, class F>
+[[gnu::noinline]] __device__ StatesOfLane<typename F::State, kColumns> combine_wide_columns(
+    F fold, StatesOfLane<typename F::State, kColumns> states, ColumnLanes lanes) {
+  combine_block_columns(fold, states.at, lanes);
+  return states;
+}
+
+/// The same as combine_block_columns(), for numbers of which now a maximum meets and now a sum: each has its half of the
+/// area, so that a meeting is one barrier.
+template <int kHalf, int kColumns, class F>
+__device__ void combine_in_turn(const F& fold, typename F::State (&numbers)[kColumns], const ColumnLanes& lanes) {
+  constexpr int kBytes = kExchangeBytes / 2;
+  if (lanes.slots() * lanes.across * static_cast<int>(sizeof(numbers)) > kBytes) {
+    StatesOfLane<typename F::State, kColumns> states;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) states.at[c] = numbers[c];
+    states = combine_wide_columns(fold, states, lanes);
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) numbers[c] = states.at[c];
+    return;
+  }
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) numbers[c] = combine_lanes(fold, numbers[c], lanes.across, kWarp);
+  if (lanes.slots() > 1) combine_slots_directly(fold, numbers, lanes, shared_memory() + kHalf * kBytes);
 }
 
 /// Over the slots of a block, and over the lanes of a slot that share columns.
@@ -69,10 +104,10 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
     A maxima[kColumns], sums[kColumns];
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) maxima[c] = states[c].max;
-    combine_block_columns(folds::Max<A>(), maxima, lanes);
+    combine_in_turn<0>(folds::Max<A>(), maxima, lanes);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) sums[c] = states[c].sum * F::shrink(states[c].max, maxima[c]);
-    combine_block_columns(folds::Sum<A>(), sums, lanes);
+    combine_in_turn<1>(folds::Sum<A>(), sums, lanes);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) states[c] = {maxima[c], sums[c]};
     return;
@@ -85,7 +120,10 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
   if (slots == 1) return;
   const int most = kExchangeBytes / static_cast<int>(sizeof(State)) / slots;
   if constexpr (std::is_floating_point_v<State>)
-    if (columns <= most) return combine_slots_directly(fold, states, lanes);
+    if (columns <= most) {
+      combine_slots_directly(fold, states, lanes, shared_memory());
+      return block.sync();  // the area is used again
+    }
   for (int first = 0; first < columns; first += most) {
     const int count = columns - first < most ? columns - first : most;
     State* const mine = area + lanes.slot() * count;

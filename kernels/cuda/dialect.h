@@ -53,6 +53,42 @@ __device__ inline unsigned load_acquire(const unsigned* counter) {
 #endif
 }
 
+/// Asks for a copy of 4, 8 or 16 bytes into shared memory, past the registers. This thread may read it after
+/// await_copies(), others of its block after a barrier that follows.
+template <class P>
+__device__ void copy_later(P* to, const P* from) {
+  static_assert(sizeof(P) == 4 || sizeof(P) == 8 || sizeof(P) == 16);
+#ifdef __CUDACC__
+  const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (sizeof(P) == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(sizeof(P)) : "memory");
+#else
+  const P value = *from;
+  simt::copy_later(to, &value, sizeof(P));
+#endif
+}
+
+/// Ends a group of copies.
+__device__ inline void end_copies() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#else
+  simt::end_copies();
+#endif
+}
+
+/// Until all groups but the last kGroups are there.
+template <int kGroups>
+__device__ void await_copies() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
+#else
+  simt::await_copies(kGroups);
+#endif
+}
+
 /// The high 64 bits of a product.
 __device__ inline std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 #ifdef __CUDACC__

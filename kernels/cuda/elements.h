@@ -127,6 +127,25 @@ ND_HD T to_element(A value) {
     return static_cast<T>(value);
 }
 
+template <class T>
+constexpr DType dtype_of() {
+  DType found = std::is_same_v<T, Half>       ? DType::f16
+                : std::is_same_v<T, BFloat16> ? DType::bf16
+                : std::is_same_v<T, Boolean>  ? DType::boolean
+                                              : DType::best;
+  for (int type = 1; type < kDTypeCount; ++type) {
+    const DType dtype = static_cast<DType>(type);
+    const bool alike = std::is_floating_point_v<T> ? is_floating(dtype)
+                       : std::is_signed_v<T>       ? is_signed_integer(dtype)
+                                                   : std::is_unsigned_v<T> && is_unsigned_integer(dtype);
+    if (alike && size_bytes(dtype) == sizeof(T)) found = dtype;
+  }
+  return found;
+}
+
+template <class T>
+inline constexpr DType kDTypeOf = dtype_of<T>();
+
 /// Calls work(T()) with the type behind a dtype.
 template <class Work>
 ND_HD void visit_element(DType type, Work&& work) {

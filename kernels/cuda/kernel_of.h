@@ -1,8 +1,10 @@
 // From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
+#include "kernels/cuda/bundles.h"
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/few_rows.h"
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/rows.h"
 
@@ -25,7 +27,8 @@ template <Body kBody, class Source, class F, class Scope, class Sink, class Resi
 Found kernel() {
   using Tuning = Tuned<kMost, kLoads, kBlocks>;
   if constexpr (kBody == Body::columns)
-    return {columns<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
+    return {columns<Source, F, Scope, Sink, Residency, Tuning>, kMost, kIsApart<Source> ? 1 : Source::kSize,
+            Source::kSize};
   else
     return {rows<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
 }
@@ -36,13 +39,39 @@ bool loads_packs(const KernelKey& key, const Layout& layout) {
   return key.source != SourceKind::strided && (layout.dense || (kBody == Body::rows && layout.in_line));
 }
 
+// Short rows that come in bundles: plans/build/in_bundles.cpp counts on three blocks of a multiprocessor.
+template <class Dense, class Strided, class F, class Sink>
+Found bundle() {
+  return {.kernel = bundles<InLine<Dense>, InLine<Strided>, F, Sink, Tuned<kFewThreads, kFewLoads, 3>>,
+          .threads = kFewThreads,
+          .pack = Dense::kSize,
+          .bundles = true};
+}
+
+inline bool comes_in_bundles(const KernelKey& key) {
+  return key.body == Body::rows && key.scope == Scope::lanes && key.residency == Residency::shared;
+}
+
+// Columns of few rows.
+template <class Source, class F>
+Found few() {
+  // Large states, many columns of a lane and addresses of single elements need more registers.
+  constexpr int kBlocks = sizeof(typename F::State) > 8 || Source::kSize > 4 || kIsApart<Source> ? 3 : 4;
+  return {few_rows<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>, kFewThreads,
+          kIsApart<Source> ? 1 : Source::kSize, Source::kSize, FewRows<F, Source::kSize>::kPacks};
+}
+
 // Reductions: elements are read once.
-template <Body kBody, class Dense, class Strided, class F, Breadth kBreadth>
+template <Body kBody, class Dense, class Strided, class SomeColumns, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key, const Layout& layout) {
-  constexpr int kBlocks = sizeof(typename F::State) > 8 ? 2 : 3;  // large states need more registers
+  // Large states need more registers; a variance of few numbers a lane just has enough of them for three blocks.
+  constexpr bool large = sizeof(typename F::State) > 8;
+  constexpr int kBlocks = !large || (kBody == Body::rows && folds::PivotFold<F> && Dense::kSize <= 4) ? 3 : 2;
   if constexpr (kBreadth == Breadth::many) {
     using Line = InLine<Dense>;
     const bool packs = loads_packs<kBody>(key, layout);
+    if constexpr (kBody == Body::columns)
+      if (layout.few_rows && layout.in_line) return packs ? few<Line, F>() : few<InLine<Apart<SomeColumns>>, F>();
     if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
@@ -52,9 +81,10 @@ Found reduction(const KernelKey& key, const Layout& layout) {
       return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
     if (!packs) {
+      using Scattered = std::conditional_t<kBody == Body::columns, Apart<SomeColumns>, Strided>;
       if (key.scope == Scope::grid)
-        return kernel<kBody, Strided, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
-      return kernel<kBody, Strided, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+        return kernel<kBody, Scattered, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
+      return kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
   }
   if (key.scope == Scope::grid)
@@ -63,7 +93,7 @@ Found reduction(const KernelKey& key, const Layout& layout) {
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
-template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
+template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found softmax(const KernelKey& key, const Layout& layout) {
   if constexpr (kBreadth == Breadth::many) {
     using Line = InLine<Dense>;
@@ -72,31 +102,40 @@ Found softmax(const KernelKey& key, const Layout& layout) {
     if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
+      constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
       if constexpr (kBody == Body::rows) {
-        constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
         if (key.residency == Residency::registers)
           return key.tuning.threads <= kFewThreads
                      ? kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 4 - kFewer>()
                      : kernel<kBody, Line, F, NearScope, Sink, InRegisters, kThreads, kFewLoads, 2 - kFewer>();
       } else if (key.tuning.threads <= kFewThreads) {
-        return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4>();
+        return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4 - kFewer>();
       }
       return kernel<kBody, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
     }
-    if (!packs && key.scope != Scope::grid)
+    if constexpr (kBody == Body::columns) {
+      using Scattered = Apart<SomeColumns>;
+      if (!packs && key.scope == Scope::grid)
+        return kernel<kBody, Scattered, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
+      if (!packs) return kernel<kBody, Scattered, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
+    } else if (!packs && key.scope != Scope::grid) {
       return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
+    }
   }
   if (key.scope == Scope::grid)
     return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kGridBlocks<kBody>>();
-  return kernel<kBody, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
+  return kernel<kBody, Dense, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
 }
 
-template <Body kBody, class Dense, class Strided, class F, class Sink, Breadth kBreadth>
+template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found in_body(const KernelKey& key, const Layout& layout) {
+  constexpr bool fits = !Sink::kMaps || std::is_same_v<typename Sink::Out, typename Dense::Element>;
+  if constexpr (kBody == Body::rows && kBreadth == Breadth::many && fits)
+    if (comes_in_bundles(key)) return bundle<Dense, Strided, F, Sink>();
   if constexpr (Sink::kMaps)
-    return softmax<kBody, Dense, Strided, F, Sink, kBreadth>(key, layout);
+    return softmax<kBody, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);
   else
-    return reduction<kBody, Dense, Strided, F, kBreadth>(key, layout);
+    return reduction<kBody, Dense, Strided, SomeColumns, F, kBreadth>(key, layout);
 }
 
 }  // namespace detail
@@ -106,8 +145,10 @@ template <class F, class A, class T, template <class, class, int> class Loaded, 
 Found fold_kernel(const KernelKey& key, const Layout& layout) {
   using Dense = Loaded<T, A, kVector<T>>;
   using Strided = Loaded<T, A, 1>;
-  if (key.body == Body::rows) return detail::in_body<Body::rows, Dense, Strided, F, Sink, kBreadth>(key, layout);
-  return detail::in_body<Body::columns, Dense, Strided, F, Sink, kBreadth>(key, layout);
+  using SomeColumns = Loaded<T, A, kColumnsApart<T>>;
+  if (key.body == Body::rows)
+    return detail::in_body<Body::rows, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);
+  return detail::in_body<Body::columns, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);
 }
 
 /// Folds states of F.

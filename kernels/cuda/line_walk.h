@@ -61,6 +61,21 @@ class LineWalk {
   __device__ bool cuts(int end) const { return end == 0 ? low_ != 0 : high_ != kSize && last_ > first_ + (low_ != 0); }
   __device__ Index cut_pack(int end) const { return end == 0 ? first_ : last_ - 1; }
 
+  /// Whether no pack is cut but at the ends of all.
+  __device__ static constexpr bool is_whole() { return true; }
+  /// The first packs of a line that has more, and the rest of it.
+  __device__ LineWalk front(Index packs) const {
+    LineWalk line = *this;
+    line.last_ = first_ + packs;
+    line.high_ = kSize;
+    return line;
+  }
+  __device__ LineWalk back(Index packs) const {
+    LineWalk line = *this;
+    line.first_ = first_ + packs;
+    line.low_ = 0;
+    return line;
+  }
   __device__ Index weight() const { return weight_; }
   /// Elements between packs that are `packs` apart.
   __device__ Index pitch(Index packs) const {

@@ -54,4 +54,47 @@ __device__ inline Offsets offsets(const Arguments& step, const AxisGroup& axes, 
   return {sum.in + rest * second.in, sum.out + rest * second.out, sum.value + rest * second.value};
 }
 
+/// A place among the walked axes, at most kNearAxes, that moves by equal steps: no division or product but for the
+/// first. Overflows nothing below 2^30 places.
+struct WalkPlace {
+  int digits[kNearAxes];
+  Index in, out;
+};
+
+__device__ inline bool is_walked_by_digits(const Arguments& step) { return step.walk.rank <= kNearAxes; }
+
+__device__ inline WalkPlace walk_place(const Arguments& step, Index linear) {
+  WalkPlace place = {};
+#pragma unroll
+  for (int i = 0; i < kNearAxes; ++i) {
+    if (i >= step.walk.rank) break;
+    const AxisNumbers& axis = step.walk.near[i];
+    const Index rest = i + 1 < step.walk.rank ? narrow_quotient(linear, axis.by) : 0;
+    const Index digit = linear - rest * axis.size;
+    place.digits[i] = static_cast<int>(digit);
+    place.in += digit * axis.in;
+    place.out += digit * axis.out;
+    linear = rest;
+  }
+  return place;
+}
+
+/// `carry`: what is nearer than the first walked axis begins anew.
+__device__ inline void advance_walk(const Arguments& step, WalkPlace& at, const WalkPlace& by, bool carry) {
+  at.in += by.in;
+  at.out += by.out;
+#pragma unroll
+  for (int i = 0; i < kNearAxes; ++i) {
+    if (i >= step.walk.rank) break;
+    if (carry) {
+      at.in += step.turns[i].in;
+      at.out += step.turns[i].out;
+    }
+    at.digits[i] += by.digits[i] + static_cast<int>(carry);
+    const int size = static_cast<int>(step.walk.near[i].size);
+    carry = at.digits[i] >= size;
+    if (carry) at.digits[i] -= size;
+  }
+}
+
 }  // namespace ndfold::cuda

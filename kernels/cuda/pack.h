@@ -36,6 +36,15 @@ __device__ Pack<T, kSize> load_pack(const T* from, Index stride, int low, int hi
   return pack;
 }
 
+/// All elements, `stride` apart.
+template <class T, int kSize>
+__device__ Pack<T, kSize> load_elements(const T* from, Index stride) {
+  Pack<T, kSize> pack;
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) pack.at[i] = from[i * stride];
+  return pack;
+}
+
 /// Elements of a store of kSize elements' vectors.
 template <class T, int kSize>
 inline constexpr int kStored = std::min(kSize, kVector<T>);

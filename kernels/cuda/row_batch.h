@@ -66,9 +66,8 @@ __device__ void fold_cut_pack(const F& fold, const AxisNumbers& axis, const Plac
                               Index number, Waiting& waiting, Tree<F, 1>& tree) {
   constexpr int kSize = Source::kSize;
   if (place.low >= place.high) return;
-  const CutPack<Source> cut{load_pack<typename Source::Element, kSize>(place.in, axis.in, place.low, place.high),
-                            place.out, axis.out, place.low, place.high};
-  waiting.keep(number, cut.pack);
+  const auto load = [&] { return load_pack<typename Source::Element, kSize>(place.in, axis.in, place.low, place.high); };
+  const CutPack<Source> cut{waiting.get(number, load), place.out, axis.out, place.low, place.high};
   push_view<false, false>(fold, cut, false, tree);
 }
 
@@ -85,13 +84,11 @@ __device__ void fold_packs(const F& fold, const LineWalk<Source>& line, Index pa
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     batch.packs[u] = {};
-    if (kAll || u < count) batch.packs[u] = line.load(at);
+    if (kAll || u < count)
+      batch.packs[u] = waiting.get(number + static_cast<Index>(u) * lanes, [&] { return line.load(at); });
     at += pitch;
     batch.starts[u] = line.out(pack + static_cast<Index>(u) * lanes);
   }
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u)
-    if (kAll || u < count) waiting.keep(number + static_cast<Index>(u) * lanes, batch.packs[u]);
   push_view<kAll, kIsInLine<Source>>(fold, batch, batch.weight > 0, tree);
 }
 
@@ -129,14 +126,11 @@ __device__ void fold_packs_of_runs(const F& fold, const AxisNumbers& axis, const
     batch.packs[u] = {};
     batch.starts[u] = 0;
     if (!kAll && u >= count) continue;
-    const Offsets start = walk.offsets_of(at);
-    batch.packs[u] = LineWalk<Source>::load(walk.element(start));
-    batch.starts[u] = start.out;
+    batch.packs[u] = waiting.get(number + static_cast<Index>(u) * lanes,
+                                 [&] { return LineWalk<Source>::load(walk.element(at)); });
+    batch.starts[u] = at.place.out;
     walk.advance(at, by);
   }
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u)
-    if (kAll || u < count) waiting.keep(number + static_cast<Index>(u) * lanes, batch.packs[u]);
   push_view<kAll, false>(fold, batch, false, tree);
 }
 

@@ -33,10 +33,8 @@ __device__ void visit_packs(const RunWalk<Source>& walk, int lane, int lanes, co
     const int last = static_cast<int>(walk.last()), first = static_cast<int>(walk.first());
     RunCursor at = walk.cursor(first + lane);
     const RunCursor by = walk.cursor(lanes);
-    for (int pack = first + lane; pack < last; pack += lanes, walk.advance(at, by)) {
-      const Offsets start = walk.offsets_of(at);
-      whole(pack - first, walk.element(start), start.out);
-    }
+    for (int pack = first + lane; pack < last; pack += lanes, walk.advance(at, by))
+      whole(pack - first, walk.element(at), at.place.out);
   } else if (walk.is_long(lanes)) {
     for (Index run = walk.first_run(); run < walk.last_run(); ++run) {
       const LineWalk<Source> line = walk.line(run);

@@ -6,9 +6,10 @@
 
 namespace ndfold::cuda {
 
-/// A pack among whole ones: its run, and its number in the run. Steps cost no division.
+/// A pack among whole ones: where its run begins or, of `place`'s offsets, the pack itself; and its number in the run.
 struct RunCursor {
-  int run, pack;
+  WalkPlace place;
+  int pack;
 };
 
 /// Elements [begin, end), row-major, of the walked axes and the lane axis, from `base` on.
@@ -33,32 +34,26 @@ class RunWalk {
   __device__ Index first_run() const { return first_run_; }
   __device__ Index last_run() const { return last_run_; }
   /// Whether no pack is cut, and a cursor reaches them all.
-  __device__ bool is_whole() const { return whole_ && last_ >> 30 == 0; }
+  __device__ bool is_whole() const { return whole_ && last_ >> 30 == 0 && is_walked_by_digits(step_); }
   /// Whether a run is enough for `lanes` lanes.
   __device__ bool is_long(int lanes) const {
     return step_.packs_of_run > lanes && (kSize == 1 || step_.lane_axis.in == 1);
   }
 
   __device__ RunCursor cursor(Index pack) const {
-    const int run = static_cast<int>(quotient(pack, step_.by_packs));
-    return {run, static_cast<int>(pack) - run * static_cast<int>(step_.packs_of_run)};
+    const Index run = quotient(pack, step_.by_packs), in_run = pack - run * step_.packs_of_run;
+    RunCursor at{walk_place(step_, run), static_cast<int>(in_run)};
+    at.place.in += in_run * kSize * (kSize == 1 ? step_.lane_axis.in : 1);
+    at.place.out += in_run * (step_.lane_axis.out * kSize);
+    return at;
   }
   __device__ void advance(RunCursor& at, const RunCursor& by) const {
-    at.run += by.run;
     at.pack += by.pack;
-    if (at.pack >= static_cast<int>(step_.packs_of_run)) {
-      at.pack -= static_cast<int>(step_.packs_of_run);
-      ++at.run;
-    }
+    const bool carry = at.pack >= static_cast<int>(step_.packs_of_run);
+    if (carry) at.pack -= static_cast<int>(step_.packs_of_run);
+    advance_walk(step_, at.place, by.place, carry);
   }
-  /// Where a whole pack lies; in the output as in Place::out.
-  __device__ Offsets offsets_of(const RunCursor& at) const {
-    Offsets start = offsets(step_, step_.walk, at.run);
-    start.in += kSize == 1 ? at.pack * step_.lane_axis.in : at.pack * kSize;
-    start.out += at.pack * (step_.lane_axis.out * kSize);
-    return start;
-  }
-  __device__ const T* element(const Offsets& at) const { return base_ + at.in; }
+  __device__ const T* element(const RunCursor& at) const { return base_ + at.place.in; }
 
   /// What belongs to the walk of one run.
   __device__ LineWalk<Source> line(Index run) const {

@@ -10,6 +10,7 @@ namespace ndfold::cuda {
 /// serves all three. Blocks stride over parts in x and over tiles in y: a grid may be smaller than the work.
 class NearScope {
  public:
+  static constexpr bool kHasLongLines = false;  // its softmaxes are of what fits, or of what is read again
   __device__ explicit NearScope(const Arguments& step)
       : scope_(step.scope), lanes_(threads_of_block()), lane_(thread_of_block()) {
     if (scope_ != Scope::lanes) return;
@@ -50,6 +51,7 @@ class NearScope {
 /// Any number of co-resident blocks fold a part each, leave their states in memory, and meet.
 class GridScope {
  public:
+  static constexpr bool kHasLongLines = true;
   __device__ explicit GridScope(const Arguments& step) : parts_(step.parts), meeting_(step) {}
 
   __device__ bool shares_parts() const { return true; }

@@ -33,6 +33,22 @@ inline constexpr bool kIsInLine = false;
 template <class Source>
 inline constexpr bool kIsInLine<InLine<Source>> = true;
 
+/// The same where columns are no whole packs: a lane takes kSize of them that are as far apart as there are lanes side
+/// by side, so that each of its loads has neighbours in the next lanes.
+template <class Source>
+struct Apart : Source {};
+
+/// As many as make up for narrow loads, without the states of more.
+template <class T>
+inline constexpr int kColumnsApart = std::min(4, kVector<T>);
+
+template <class Source>
+inline constexpr bool kIsApart = false;
+template <class Source>
+inline constexpr bool kIsApart<Apart<Source>> = true;
+template <class Source>
+inline constexpr bool kIsApart<InLine<Source>> = kIsApart<Source>;
+
 /// States of an earlier step.
 template <class F>
 struct States {

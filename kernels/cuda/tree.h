@@ -20,6 +20,37 @@ struct TreeLevels {
   typename F::State at[Exact<F> ? 1 : kLevels][kColumns];
 };
 
+/// The states of at most 16 batches, one after the other; the words are the tree's.
+template <class F, int kColumns>
+class Sequence {
+  using State = typename F::State;
+
+ public:
+  __device__ void begin(const F& fold) {
+    fold_ = &fold;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) running_[c] = fold.identity();
+  }
+
+  __device__ void push(const State (&states)[kColumns]) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c)
+      running_[c] = folds::PivotFold<F> && is_empty_ ? states[c] : fold_->combine(running_[c], states[c]);
+    is_empty_ = false;
+  }
+  __device__ void push_one(int column, const State& state) {
+    running_[column] = fold_->combine(running_[column], state);
+  }
+  __device__ State& running(int column) { return running_[column]; }
+  __device__ void pushed() {}
+  __device__ const State (&result() const)[kColumns] { return running_; }
+
+ private:
+  const F* fold_ = nullptr;
+  bool is_empty_ = true;
+  State running_[kColumns];
+};
+
 /// Merges 16 at a time: what is looked up by number takes long. Columns are folded side by side, each by itself.
 template <class F, int kColumns>
 class Tree {

@@ -10,6 +10,9 @@ Schedule build_nothing(const Problem&, const DeviceFacts&);
 Verdict can_copy(const Problem&, const DeviceFacts&);
 Schedule build_copy(const Problem&, const DeviceFacts&);
 
+Verdict can_rows_in_bundles(const Problem&, const DeviceFacts&);
+Schedule build_rows_in_bundles(const Problem&, const DeviceFacts&);
+
 Verdict can_rows_in_lanes(const Problem&, const DeviceFacts&);
 Schedule build_rows_in_lanes(const Problem&, const DeviceFacts&);
 
@@ -42,6 +45,9 @@ Schedule build_softmax_chain(const Problem&, const DeviceFacts&);
 
 /// Refuses what every folding strategy refuses: nothing to read, or nothing to fold.
 Verdict can_fold(const Problem&);
+
+/// Whether its rows had better come in bundles.
+bool suits_bundles(const Problem&, const DeviceFacts&);
 
 /// Whether the registers of a warp hold a row.
 bool fits_warp(const Problem&);

@@ -1,5 +1,6 @@
 // nothing: no element is read. copy: no two elements meet.
 #include "plans/build/builders.h"
+#include "plans/build/geometry.h"
 #include "plans/build/steps.h"
 
 namespace ndfold {
@@ -31,7 +32,11 @@ Verdict can_copy(const Problem& problem, const DeviceFacts&) {
 
 Schedule build_copy(const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, {.strategy = "copy"});
-  if (problem.kind != RequestKind::permute) return {.steps = {fold_step(problem, Body::columns, tuned)}};
+  if (problem.kind != RequestKind::permute) {
+    Step step = fold_step(problem, Body::columns, tuned);
+    fit_panels(step, device);
+    return {.steps = {step}};
+  }
   Step step = permute_step(problem.input, problem.axes.kept, kInput, kOutput, tuned.use);
   step.in_offset = problem.axes.in_offset;
   step.out_offset = problem.axes.out_offset;

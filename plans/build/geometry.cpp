@@ -3,6 +3,7 @@
 #include "plans/build/steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace ndfold {
@@ -12,10 +13,13 @@ constexpr Index kMostBlocksInX = std::numeric_limits<std::int32_t>::max();
 constexpr Index kMostBlocksInY = 65535;
 
 // Static shared memory that the exchange between warps needs, and what the driver keeps of every block.
-constexpr Index kExchangeBytes = 3 * 1024;
+constexpr Index kExchangeBytes = 4 * 1024;
 constexpr Index kReservedBytes = 1024;
 constexpr Index kMostBlocksOfMultiprocessor = 32;
 constexpr Index kVectorBytes = 16;
+constexpr Index kFewRows = 32;  // as in kernels/cuda/arguments.h
+constexpr int kPacksOfLane = 4;
+constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
@@ -99,11 +103,33 @@ Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
   return std::max<Index>(0, std::min(share, device.shared_bytes_per_block) - kExchangeBytes);
 }
 
-Index rows_of_block(const Step& step) {
+Index tiles_of_block(const Step& step) {
+  if (step.kernel.body == Body::columns && step.kernel.scope == Scope::block && !step.kept.empty())
+    return ceil_divide(elements(step.kept) / step.kept.back().size * panels(step), step.launch.grid[1]);
   if (step.kernel.scope != Scope::lanes) return 1;
+  if (step.kernel.residency == Residency::shared)
+    return step.launch.shared_bytes / 2 / std::max<Index>(1, tile_bytes(step));
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = static_cast<Index>(tuning.lanes_per_row) * tuning.vector_bytes * tuning.unroll;
   return tuning.threads / tuning.lanes_per_row * std::max<Index>(1, loads / std::max<Index>(1, tile_bytes(step)));
+}
+
+void fit_panels(Step& step, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda || step.kept.empty()) return;
+  Tuning& tuning = step.kernel.tuning;
+  const Index size = step.kept.back().size, outer = elements(step.kept) / size;
+  const Index resident = Index{device.multiprocessors} * (device.threads_per_multiprocessor / step.launch.block);
+  Index together = 1;  // panels of a block
+  if (elements(step.reduced) > kFewRows) {
+    while (tuning.panel_bytes > kNarrowPanelBytes && outer * panels(step) < resident) tuning.panel_bytes /= 2;
+  } else {
+    const bool fills_block = tuning.panel_bytes == step.launch.block * tuning.vector_bytes;
+    if (fills_block && outer * panels(step) >= resident * kPacksOfLane) tuning.panel_bytes *= kPacksOfLane;
+    const Index packs = ceil_divide(size * element_bytes(step), tuning.vector_bytes);
+    const Index lanes = static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(packs)));
+    together = std::max<Index>(1, step.launch.block / lanes);
+  }
+  step.launch.grid[1] = ceil_divide(outer * panels(step), together);
 }
 
 Index resident_blocks(const Step& step, const DeviceFacts& device) {
@@ -121,6 +147,19 @@ void settle(Step& step, Residency wanted, const DeviceFacts& device) {
   step.kernel.residency = maps && can_wait(step, wanted, device) ? wanted : Residency::none;
   const bool shares = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
   step.launch.shared_bytes = shares ? waiting_bytes(step) : 0;
+}
+
+void settle_partly(Step& step, Index room) {
+  step.kernel.residency = Residency::shared;
+  step.launch.shared_bytes = room / kVectorBytes * kVectorBytes;
+}
+
+double share_again(const Step& step) {
+  const KernelKey& kernel = step.kernel;
+  if (kernel.sink != SinkKind::softmax && kernel.sink != SinkKind::log_softmax) return 0;
+  if (kernel.residency == Residency::none) return 1;
+  if (kernel.residency != Residency::shared || kernel.scope != Scope::grid) return 0;
+  return std::max(0.0, 1 - static_cast<double>(step.launch.shared_bytes) / static_cast<double>(waiting_bytes(step)));
 }
 
 void fit_to_device(Schedule& schedule, const DeviceFacts& device) {

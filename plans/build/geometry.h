@@ -21,11 +21,22 @@ Index waiting_bytes(const Step& step);
 /// Lets the elements of a softmax wait where `wanted` says if they fit there, else they are read again.
 void settle(Step& step, Residency wanted, const DeviceFacts& device);
 
+/// Lets the first elements of a line wait in `room` shared bytes; only the rest is read again.
+void settle_partly(Step& step, Index room);
+
+/// The share of its elements that a softmax reads again: all, none, or what settle_partly() left without room.
+double share_again(const Step& step);
+
 /// Bytes of elements that one block folds: a row, a panel, or its part of one.
 Index tile_bytes(const Step& step);
 
-/// Rows that a block of the scope lanes folds at once: several a group of lanes when rows are shorter than its loads.
-Index rows_of_block(const Step& step);
+/// Rows that a block of the scope lanes folds at once, several a group of lanes when rows are shorter than its loads;
+/// or panels of a block of columns.
+Index tiles_of_block(const Step& step);
+
+/// Panels of a reduction's columns, as wide as leaves enough of them to keep the device busy. Of few rows, which lanes
+/// fold alone: several packs a lane, and a block takes several panels where they are narrow.
+void fit_panels(Step& step, const DeviceFacts& device);
 
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share
 /// an output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.

@@ -25,6 +25,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
   settle(step, tuned.residency, device);
+  if (body == Body::columns && problem.kind == RequestKind::reduce) fit_panels(step, device);
   return {.steps = {step}};
 }
 
@@ -33,6 +34,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
 Verdict can_rows_in_block(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   const Verdict apt = rows_are_apt(problem, device);
+  if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   if (apt.kind == Verdict::Kind::yes && suits_warps(problem, device))
     return unwise("a warp has registers enough for a row, and there are rows enough for all warps");
   return shared_or(apt, problem, device);

@@ -55,7 +55,11 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   step.launch.grid = {shape.parts, shape.groups, 1};
   step.launch.cooperative = true;
   step.launch.grid_barriers = 1;
-  settle(step, shape.waits ? tuned.residency : Residency::none, device);
+  const bool line = body == Body::rows && step.reduced.size() == 1 && step.reduced.back().in == 1;
+  if (!shape.waits && line && tuned.residency == Residency::shared)
+    settle_partly(step, shared_bytes_for(blocks_of_multiprocessor(body), device));
+  else
+    settle(step, shape.waits ? tuned.residency : Residency::none, device);
 
   WorkspaceLayout workspace;
   Schedule schedule;

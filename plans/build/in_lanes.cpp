@@ -25,6 +25,7 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
   if (Verdict verdict = rows_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
+  if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   return fits_warp(problem) ? yes() : unwise("a row is longer than the registers of a warp");
 }
 
@@ -32,7 +33,7 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   const TuningRow& tuned = tuning_for(device, question_of("rows_in_lanes", problem));
   Step step = fold_step(problem, Body::rows, tuned);
   step.kernel.scope = Scope::lanes;
-  step.launch.grid = {1, ceil_divide(elements(step.kept), rows_of_block(step)), 1};
+  step.launch.grid = {1, ceil_divide(elements(step.kept), tiles_of_block(step)), 1};
   settle(step, tuned.residency, device);
   return {.steps = {step}};
 }

@@ -1,5 +1,7 @@
 #include "plans/build/orientation.h"
 
+#include "plans/build/builders.h"
+
 namespace ndfold {
 namespace {
 
@@ -8,13 +10,22 @@ constexpr Index kShortestRun = 8;
 constexpr Index kEnoughColumns = 16;
 
 // A CPU's rows may be strided: where few columns lie side by side, reading the same lines once a column costs less than
-// lanes without work (3 columns: 7 times less; at 8 columns it is even, docs/measurements/host-panels.md).
+// lanes without work (3 columns: 7 times less; at 8 columns it is even, docs/measurements/host-panels.md). Not where
+// rows lie one behind the other: then lanes have several at a time.
 constexpr Index kNarrow = 8;
 constexpr Index kLongRun = 64;
 
+bool joins_rows(const Problem& problem) {
+  if (problem.axes.reduced.size() != 1) return false;
+  const Axis column = problem.axes.kept.back(), row = problem.axes.reduced.back();
+  if (column.in != 1 || row.in != column.size) return false;
+  return problem.kind == RequestKind::reduce ||
+         (column.out == 1 && row.out == column.size && problem.output == problem.input);
+}
+
 bool is_narrow(const Problem& problem, const DeviceFacts& device) {
   return device.kind == DeviceKind::cpu && problem.axes.kept.back().size < kNarrow && !problem.axes.reduced.empty() &&
-         problem.axes.reduced.back().size >= kLongRun;
+         problem.axes.reduced.back().size >= kLongRun && !joins_rows(problem);
 }
 
 // A CPU's reductions of floating elements fold short runs of many outputs together: from two elements on that is
@@ -47,6 +58,7 @@ bool crosses(const Problem& problem, const DeviceFacts& device) {
 
 bool prefers_rows(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return true;
+  if (suits_bundles(problem, device)) return true;
   if (!problem.innermost_is_reduced()) return is_narrow(problem, device);
   if (crosses(problem, device)) return false;
   const Index run = problem.axes.reduced.back().size;
@@ -70,6 +82,7 @@ Verdict rows_are_apt(const Problem& problem, const DeviceFacts& device) {
 Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (problem.folds_nothing() && problem.kind == RequestKind::reduce) return unwise("nothing is folded");
+  if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   if (prefers_rows(problem, device))
     return unwise(problem.innermost_is_reduced() ? "the contiguous axis is reduced"
                                                  : "too few columns lie side by side");

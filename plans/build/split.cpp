@@ -5,15 +5,19 @@
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
+#include "plans/typing.h"
 
 #include <algorithm>
 
 namespace ndfold {
 namespace {
 
-constexpr Index kEnoughBlocks = 32;                 // above it, whole outputs keep the cores of any CPU we know busy
-constexpr Index kWorthSharing = Index{1} << 18;     // elements
+constexpr Index kEnoughBlocks = 32;                   // above it, whole outputs keep the cores of any CPU we know busy
+constexpr Index kWorthSharing = Index{1} << 18;       // elements
+constexpr Index kWorthSharingAgain = Index{1} << 16;  // of a softmax that is read twice anyway
+constexpr Index kEnoughThatWait = 8;  // blocks of a softmax read once: a split reads twice, two exponentials an element
 constexpr Index kSmallestPart = Index{1} << 15;     // elements, for a core
+constexpr Index kReadForState = 64;                 // bytes of elements for each of a state: it is written and read
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
 constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
@@ -31,7 +35,9 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
   const Index columns = columns_of(whole);
   if (is_cpu(device)) {
     const Index shared_out = tiles >= kEnoughBlocks ? reduced : ceil_divide(reduced, kEnoughBlocks) * tiles;
-    return std::max(shared_out, ceil_divide(kSmallestPart, columns));
+    const Index states = state_bytes(whole.kernel.fold, whole.kernel.accumulate) * kReadForState;
+    return std::max(
+        {shared_out, ceil_divide(kSmallestPart, columns), states / static_cast<Index>(size_bytes(problem.input))});
   }
   const Index blocks = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
   const Index element = static_cast<Index>(size_bytes(problem.input));
@@ -83,12 +89,15 @@ void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, Step fold, B
 }  // namespace
 
 bool wants_split(const Problem& problem, const DeviceFacts& device) {
-  if (!is_cpu(device) || problem.inputs < kWorthSharing || problem.folds_nothing()) return false;
+  if (!is_cpu(device) || problem.folds_nothing()) return false;
   const Body body = preferred_body(problem, device);
   const std::string_view alone =
       body == Body::rows ? "rows_in_block" : "columns_in_block";  // whose panels may be narrow
-  if (fold_step(problem, body, tuning_for(device, question_of(alone, problem))).launch.grid[1] >= kEnoughBlocks)
-    return false;
+  const TuningRow& tuned = tuning_for(device, question_of(alone, problem));
+  const bool waits = tuned.residency != Residency::none;
+  const bool again = problem.kind == RequestKind::softmax && !waits;
+  if (problem.inputs < (again ? kWorthSharingAgain : kWorthSharing)) return false;
+  if (fold_step(problem, body, tuned).launch.grid[1] >= (waits ? kEnoughThatWait : kEnoughBlocks)) return false;
   return part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
 }
 

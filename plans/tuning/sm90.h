@@ -13,6 +13,8 @@ inline constexpr std::string_view kBarriers = "docs/measurements/h200-facts.md#b
 
 // clang-format off
 inline constexpr TuningRow kTuning[] = {
+    {{.strategy = "rows_in_bundles"},
+     {.threads = 128, .unroll = 8}, Residency::shared, kLoads},
     {{.strategy = "rows_in_lanes", .bytes_up_to = 64},
      {.threads = 256, .lanes_per_row = 1, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_lanes", .bytes_up_to = 128},
@@ -46,7 +48,7 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 8}, Residency::none, kLoads},
 
     {{.strategy = "rows_in_cluster", .bytes_up_to = 2 * kHalfShared, .softmax_only = true},
-     {.threads = 512, .unroll = 4, .cluster_blocks = 2}, Residency::shared, kTiles},
+     {.threads = 256, .unroll = 4, .cluster_blocks = 2}, Residency::shared, kTiles},
     {{.strategy = "rows_in_cluster", .bytes_up_to = 4 * kHalfShared, .softmax_only = true},
      {.threads = 512, .unroll = 4, .cluster_blocks = 4}, Residency::shared, kTiles},
     {{.strategy = "rows_in_cluster", .bytes_up_to = 8 * kHalfShared, .softmax_only = true},
@@ -69,9 +71,11 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
     {{.strategy = "columns_in_block", .softmax_only = true},
      {.threads = 512, .unroll = 4, .panel_bytes = 128}, Residency::shared, kRuns},
-    {{.strategy = "columns_in_block", .reduced_up_to = 8},
+    {{.strategy = "columns_in_block", .reduced_up_to = 32},
      {.threads = 256, .unroll = 8, .panel_bytes = 4096}, Residency::none, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 64},
+     {.threads = 256, .unroll = 8, .panel_bytes = 2048}, Residency::none, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 256},
      {.threads = 256, .unroll = 8, .panel_bytes = 1024}, Residency::none, kRuns},
     {{.strategy = "columns_in_block"},
      {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kRuns},

@@ -5,7 +5,8 @@ namespace ndfold::test {
 namespace {
 
 constexpr DType kFloats[] = {DType::f32, DType::f64, DType::f16, DType::bf16};
-constexpr const char* kStrategies[] = {"", "rows_in_lanes", "rows_in_block", "columns_in_block", "split"};
+constexpr const char* kStrategies[] = {"",     "rows_in_bundles", "rows_in_lanes", "rows_in_block", "columns_in_block",
+                                       "split"};
 constexpr ReduceOp kOps[] = {
     ReduceOp::sum,           ReduceOp::max,  ReduceOp::min, ReduceOp::argmax, ReduceOp::argmin,
     ReduceOp::mean,          ReduceOp::var,  ReduceOp::any, ReduceOp::all,    ReduceOp::logsumexp,

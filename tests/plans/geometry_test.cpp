@@ -23,7 +23,7 @@ Step columns_step(Index reduced, Index kept) {
 }
 
 TEST(Geometry, SharedMemoryDecidesHowManyBlocksAreResident) {
-  for (const auto& [reduced, blocks] : {std::pair<Index, Index>{512, 3}, {864, 2}, {1792, 1}}) {
+  for (const auto& [reduced, blocks] : {std::pair<Index, Index>{512, 3}, {864, 2}, {1784, 1}}) {
     Step step = columns_step(reduced, 4096);
     settle(step, Residency::shared, kH200);
     EXPECT_EQ(step.launch.shared_bytes, reduced * 128);
@@ -33,7 +33,7 @@ TEST(Geometry, SharedMemoryDecidesHowManyBlocksAreResident) {
 }
 
 TEST(Geometry, WhatDoesNotFitIsReadAgain) {
-  Step step = columns_step(1793, 4096);
+  Step step = columns_step(1785, 4096);
   settle(step, Residency::shared, kH200);
   EXPECT_EQ(step.kernel.residency, Residency::none);
   EXPECT_EQ(step.launch.shared_bytes, 0);
@@ -53,7 +53,7 @@ TEST(Geometry, RegistersHoldWhatTheirLanesLoad) {
   step.kernel.scope = Scope::lanes;
   step.kernel.tuning = {.threads = 256, .lanes_per_row = 8, .vector_bytes = 16, .unroll = 4};
   step.part = 64;
-  EXPECT_EQ(rows_of_block(step), 64) << "32 groups of lanes, two rows of 256 bytes each";
+  EXPECT_EQ(tiles_of_block(step), 64) << "32 groups of lanes, two rows of 256 bytes each";
   settle(step, Residency::registers, kH200);
   EXPECT_EQ(step.kernel.residency, Residency::registers);
   step.part = 129;

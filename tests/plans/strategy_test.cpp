@@ -31,8 +31,10 @@ std::vector<Chosen> chosen_rows() {
       {"nothing", softmax_of({4, 0}, {1}, kH200)},
       {"copy", sum_of({8, 8}, AxisSet::none(), kHost)},
       {"copy", permute_of(dense(DType::f32, {4, 5}), {1, 0}, kA100)},
+      {"rows_in_bundles", softmax_of({kMillion, 17}, {1}, kH200)},
+      {"rows_in_bundles", sum_of({kMillion, 3}, {1}, kA100)},
       {"rows_in_lanes", softmax_of({kMillion, 64}, {1}, kH200)},
-      {"rows_in_lanes", sum_of({4 * kMillion, 64}, {1}, kA100)},
+      {"rows_in_lanes", sum_of({kMillion, 512}, {1}, kA100)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kH200)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kHost)},
       {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kH200)},
@@ -40,7 +42,7 @@ std::vector<Chosen> chosen_rows() {
       {"rows_in_grid", softmax_of({4, 4 * kMillion}, {1}, kA100)},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kH200)},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kHost)},
-      {"columns_in_cluster", softmax_of({16, 1500, 4096}, {1}, kH200)},
+      {"columns_in_cluster", softmax_of({4096, 16384}, {0}, kH200)},
       {"columns_in_grid", softmax_of({16384, 4096}, {0}, kH200)},
       {"permute_then_rows", scattered_rows()},
       {"split", sum_of({256 * kMillion}, {0}, kH200)},
@@ -77,6 +79,15 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"nothing", sum_of({4}, {0}, kHost), Kind::no, "there are elements to read"},
       {"copy", softmax_of({4}, {0}, kHost), Kind::no, "a softmax is not a copy"},
       {"copy", sum_of({4}, {0}, kHost), Kind::no, "elements are folded"},
+      {"rows_in_bundles", softmax_of({4096, 7}, {1}, kHost), Kind::no,
+       "a CPU's short rows are bundled in rows_in_block"},
+      {"rows_in_bundles", sum_of({4096, 7}, {0}, kH200), Kind::no, "its rows do not lie one after the other"},
+      {"rows_in_bundles", sum_of({4096, 1025}, {1}, kH200), Kind::no, "a bundle has no room for such rows"},
+      {"rows_in_bundles", sum_of({4096, 512}, {1}, kH200), Kind::unwise,
+       "rows of whole packs come as quickly from memory"},
+      {"rows_in_bundles", reduce_of(ReduceOp::sum, dense(DType::i32, {4096, 7}), {1}, kH200), Kind::unwise,
+       "there is no kernel of its own for this fold"},
+      {"rows_in_lanes", sum_of({4096, 7}, {1}, kH200), Kind::unwise, "short rows come in bundles"},
       {"rows_in_lanes", softmax_of({4, 64}, {1}, kHost), Kind::no, "a CPU's lanes share a row in rows_in_block"},
       {"rows_in_lanes", softmax_of({4, 4096}, {1}, kH200), Kind::unwise,
        "a row is longer than the registers of a warp"},
@@ -94,7 +105,7 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"rows_in_grid", sum_of({1, kMillion}, {1}, kH200), Kind::no,
        "a reduction needs no barrier: split folds in one launch"},
       {"rows_in_grid", softmax_of({8, 16}, {1}, kH200), Kind::unwise, "a block is enough for so few elements"},
-      {"columns_in_block", softmax_of({4, 64}, {1}, kA100), Kind::unwise, "the contiguous axis is reduced"},
+      {"columns_in_block", softmax_of({4096, 4096}, {1}, kA100), Kind::unwise, "the contiguous axis is reduced"},
       {"columns_in_block", sum_of({4096, 4}, {1}, kHost), Kind::unwise, "the contiguous axis is reduced"},
       {"columns_in_block", sum_of({64}, {0}, kHost), Kind::no, "no axis is kept"},
       {"columns_in_cluster", softmax_of({64, 512, 4096}, {1}, kA100), Kind::no, "sm_80 has no clusters"},
@@ -144,7 +155,7 @@ TEST(Strategies, EveryPossibleRowCanBeForced) {
 
 TEST(Strategies, AnUnknownNameIsAnsweredWithTheTable) {
   const std::string message = refusal(forced(sum_of({4}, {0}), "fastest")).message();
-  EXPECT_EQ(message.rfind("strategy fastest is not in the table; it has nothing, copy, rows_in_lanes", 0), 0u)
+  EXPECT_EQ(message.rfind("strategy fastest is not in the table; it has nothing, copy, rows_in_bundles", 0), 0u)
       << message;
   for (const Strategy& row : strategies()) EXPECT_NE(message.find(row.name), std::string::npos);
 }

@@ -20,6 +20,7 @@ const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
                        {kSumLast, "rows_in_cluster", {5, 3000}, {5}},
                        {kSumLast, "columns_in_cluster", {4, 90, 40}, {4, 40}},
                        {ReduceSpec{.op = ReduceOp::argmax, .axes = {1}}, "columns_in_cluster", {2, 40, 300}, {2, 300}},
+                       {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {3000, 7}, {3000, 7}},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
                        {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
                        {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};

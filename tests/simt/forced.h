@@ -40,9 +40,18 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   tally.worst = std::max(tally.worst, run.worst);
 }
 
-inline constexpr const char* kStrategies[] = {
-    "nothing",         "copy",         "rows_in_lanes",     "rows_in_block",
-    "rows_in_cluster", "rows_in_grid", "columns_in_block",  "columns_in_cluster",
-    "columns_in_grid", "split",        "permute_then_rows", "softmax_chain"};
+inline constexpr const char* kStrategies[] = {"nothing",
+                                              "copy",
+                                              "rows_in_bundles",
+                                              "rows_in_lanes",
+                                              "rows_in_block",
+                                              "rows_in_cluster",
+                                              "rows_in_grid",
+                                              "columns_in_block",
+                                              "columns_in_cluster",
+                                              "columns_in_grid",
+                                              "split",
+                                              "permute_then_rows",
+                                              "softmax_chain"};
 
 }  // namespace simt

@@ -21,6 +21,12 @@ constexpr std::size_t kStacks = 16384;
 constexpr int kWarp = 32;
 constexpr std::size_t kExchange = 32;
 
+struct Copy {
+  void* to;
+  std::array<std::byte, 16> value;
+  std::size_t bytes;
+};
+
 struct Thread {
   Context context;
   Ids ids;
@@ -31,6 +37,7 @@ struct Thread {
   unsigned line = 0, column = 0;
   std::array<std::array<std::byte, kExchange>, 2> gives;
   int turn = 0;
+  std::vector<std::vector<Copy>> copies;  // groups of them; the last is open
 };
 
 struct Seen {
@@ -291,6 +298,43 @@ unsigned load_acquire(const unsigned* counter) {
   ledger().acquired(running_thread, counter);
   wait(Meeting::turn, Where::current());
   return value;
+}
+
+namespace {
+
+void note_write(const void* to, std::size_t bytes) {
+  if (!sees_accesses()) return;
+  const std::string wrong = ledger().write(running_thread, to, bytes, true);
+  if (!wrong.empty()) fail(wrong);
+}
+
+}  // namespace
+
+// It may arrive at once, or as late as when it is awaited: whoever reads the place must bear with both.
+void copy_later(void* to, const void* value, std::size_t bytes) {
+  note_write(to, bytes);
+  auto& groups = self().copies;
+  if (groups.empty()) groups.emplace_back();
+  Copy copy{to, {}, bytes};
+  std::memcpy(copy.value.data(), value, bytes);
+  groups.back().push_back(copy);
+}
+
+void end_copies() {
+  auto& groups = self().copies;
+  if (groups.empty()) groups.emplace_back();
+  groups.emplace_back();
+}
+
+void await_copies(std::size_t groups_left) {
+  auto& groups = self().copies;
+  while (groups.size() > groups_left + 1) {
+    for (const Copy& copy : groups.front()) {
+      note_write(copy.to, copy.bytes);
+      std::memcpy(copy.to, copy.value.data(), copy.bytes);
+    }
+    groups.erase(groups.begin());
+  }
 }
 
 Report launch(const Grid& grid, const std::function<void()>& body, const Options& options) {

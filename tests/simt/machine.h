@@ -65,6 +65,11 @@ void exchange(const void* give, void* take, std::size_t bytes, unsigned from, co
 void add_release(unsigned* counter);
 unsigned load_acquire(const unsigned* counter);
 
+/// A copy of 16 bytes at most, which arrives when the group that it belongs to is awaited.
+void copy_later(void* to, const void* value, std::size_t bytes);
+void end_copies();
+void await_copies(std::size_t groups_left);
+
 constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(static_cast<Wide>(a) * b >> 64);

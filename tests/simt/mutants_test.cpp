@@ -15,6 +15,7 @@ struct Case {
   Sizes sizes, out_sizes;
   DeviceFacts device;
   Values values = Values::mixed;
+  Index shift = 1;
 };
 
 ReduceSpec reduce(ReduceOp op, int axis) { return {.op = op, .axes = {axis}}; }
@@ -38,7 +39,8 @@ const std::vector<Case>& cases() {
        {10, 2, 13, 2, 12},
        {2, 2},
        kDevice,
-       Values::positive},
+       Values::positive,
+       0},
       {"far",
        ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2, 4, 6, 8}},
        "rows_in_block",
@@ -51,7 +53,17 @@ const std::vector<Case>& cases() {
       {"softmax", SoftmaxSpec{.axes = {1}}, "rows_in_block", {2, 9000}, {2, 9000}, tight(2), Values::mixed},
       {"grid", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}, tight(2), Values::mixed},
       {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 76}, {76}, kDevice, Values::positive},
+      {"softmax_columns",
+       SoftmaxSpec{.axes = {0}},
+       "columns_in_block",
+       {601, 76},
+       {601, 76},
+       kDevice,
+       Values::mixed},
       {"odd_columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
+      {"bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {1003, 3}, {1003}, kDevice, Values::positive, 0},
+      {"spaced_bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {103, 65}, {103}, kDevice, Values::positive},
+      {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {101, 30}, {101, 30}, kDevice, Values::mixed}};
   return kCases;
@@ -66,6 +78,8 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
   const bool tiled = key.body != Body::permute || !layout.same_axis;
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
+  if (found.bundles) return {.kernel = under_test, .threads = found.threads, .pack = found.pack, .bundles = true};
+  if (layout.few_rows) return {under_test, found.threads, found.pack, found.columns, found.packs};
   return {under_test, found.threads, key.body == Body::permute ? 1 : 4};
 }
 
@@ -74,16 +88,16 @@ std::string outcome(const Mutant& mutant) {
     if (mutant.kind != item.kind) continue;
     // Whole rows of the input lie side by side: what is beyond one is in the next. Values betray it, or red zones.
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
-    Array in(dense(DType::f32, item.sizes), mutant.kind == "bundle" ? 0 : 1);
+    Array in(dense(DType::f32, item.sizes), item.shift);
     Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
     under_test = mutant.kernel;
-    body_under_test = mutant.kind.ends_with("columns") ? Body::columns
-                      : mutant.kind == "permute"       ? Body::permute
-                      : mutant.kind == "elementwise"   ? Body::elementwise
-                                                       : Body::rows;
+    body_under_test = mutant.kind.ends_with("columns") || mutant.kind == "few_rows" ? Body::columns
+                      : mutant.kind == "permute"                                    ? Body::permute
+                      : mutant.kind == "elementwise"                                ? Body::elementwise
+                                                                                    : Body::rows;
     return simulate(item.request, in, out, {.device = item.device, .strategy = item.strategy}, {}, find_mutant).failure;
   }
   return "no case";

@@ -60,6 +60,22 @@ TEST(types, every_softmax) {
   EXPECT_EQ(tally.strategies.size(), 3u);
 }
 
+// Panels that a few columns begin, in blocks that share columns; and outputs that lie backwards.
+TEST(types, softmax_of_columns) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::f64, DType::bf16})
+    for (const Layout layout : {Layout::row_major, Layout::reversed, Layout::padded})
+      for (const std::string strategy : {"columns_in_block", "columns_in_cluster", "columns_in_grid"}) {
+        SCOPED_TRACE(::testing::Message() << name(type) << ' ' << strategy << ' ' << static_cast<int>(layout));
+        for (const Sizes& sizes : {Sizes{900, 40}, Sizes{4, 630}, Sizes{130, 65}}) {
+          Array in(lay_out(type, sizes, layout)), out(lay_out(type, sizes, layout));
+          fill(in, Values::mixed);
+          run_forced(SoftmaxSpec{.axes = {0}}, in, out, kDevice, strategy, tally);
+        }
+      }
+  EXPECT_EQ(tally.strategies.size(), 3u);
+}
+
 // NaN, infinities, zeros and subnormals at the first, the last and other places of rows.
 TEST(types, special_values) {
   Tally tally;

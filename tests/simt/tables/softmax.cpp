@@ -15,7 +15,7 @@ std::span<const CatalogRow> softmax_rows() {
   static constexpr auto kRows = joined(
       states_and_map<float, float>(), states_and_map<float, BFloat16>(),
       std::array{softmax_row<float, Half, float, Breadth::few>(), softmax_row<float, Half, Half, Breadth::many>(),
-                 softmax_row<float, float, Half, Breadth::few>(), softmax_row<double, double, double, Breadth::few>()});
+                 softmax_row<float, float, Half, Breadth::few>(), softmax_row<double, double, double, Breadth::many>()});
   return kRows;
 }
 

@@ -1,0 +1,201 @@
+// Columns of few rows: there is nothing to share, so a lane folds its columns alone, with many loads in flight, and
+// nobody meets.
+#pragma once
+#include "kernels/cuda/column_batch.h"
+
+namespace ndfold::cuda {
+
+/// A lane's packs of a panel, `across` apart: so many where panels are wide, else one. States that take many registers,
+/// and batches that are dear to merge, leave room for one pack, but for more of its rows.
+template <class F, int kSize>
+struct FewRows {
+  static constexpr bool kDear = folds::PivotFold<F> || sizeof(typename F::State) > 8;
+  static constexpr int kPacks = kDear ? 1 : std::clamp(16 / kSize, 1, 4);
+  static constexpr int kLoads = 8;
+};
+
+/// What a lane has of a tile. Its columns are numbered from the panel's start: those in [skipped, left) are there.
+template <class Source>
+struct FewColumns {
+  using Element = typename Source::Element;
+  const Element* in;  ///< of the lane's first column
+  Index out;
+  Index number;  ///< of the first column's output
+  int at;        ///< its number
+  int skipped, left;
+
+  __device__ FewColumns(const Arguments& step, Index tile, const ColumnLanes& lanes, int width) {
+    const AxisNumbers& axis = step.lane_axis;
+    const Index outer = quotient(tile, step.by_panels), start = (tile - outer * step.panels) * width - step.phase;
+    const Offsets base = offsets(step, step.tile, outer);
+    at = lanes.first_column(Source::kSize);
+    in = reinterpret_cast<const Element*>(step.in) + base.in + (start + at) * (kIsApart<Source> ? axis.in : Index{1});
+    out = base.out + (start + at) * axis.out;
+    number = outer * axis.size + start + at;
+    skipped = start < 0 ? step.phase : 0;
+    left = axis.size - start < width ? static_cast<int>(axis.size - start) : width;
+  }
+};
+
+/// Columns [low, high) of a lane, rarely. Not inlined: that keeps it out of the way.
+template <class Source, class F>
+[[gnu::noinline]] __device__ void fold_cut_pack(const Arguments& step, const F& fold,
+                                                const typename Source::Element* from, Index in_step,
+                                                const StatePlaces& places) {
+  constexpr int kRows = 4, kSize = Source::kSize;
+  Sequence<F, kSize> states;
+  states.begin(fold);
+  RowCursor<Source> cursor(step, {0, step.reduced, 0, 1});
+  for (Index row = 0; row < step.reduced; row += kRows) {
+    const int count = step.reduced - row < kRows ? static_cast<int>(step.reduced - row) : kRows;
+    Pack<typename Source::Element, kSize> batch[kRows];
+    Index index[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const Offsets start = r < count ? cursor.next() : Offsets();
+      batch[r] = {};
+      if (r < count)
+        batch[r] = load_pack<typename Source::Element, kSize>(from + start.in, in_step, places.low, places.high);
+      index[r] = start.out;
+    }
+    push_rows<false, Source>(fold, batch, index, cursor.out_pitch(), count, states);
+  }
+  sink_states(step, fold, states.result(), places);
+}
+
+/// kPacks packs of a lane. Those that are whole are folded together, all loads of kRows rows before the first is
+/// folded.
+template <class Source, class F, int kPacks, int kRows>
+class FewColumnsFold {
+  static constexpr int kSize = Source::kSize;
+  using Element = typename Source::Element;
+  using Result = ResultOf<F>;
+
+ public:
+  __device__ FewColumnsFold(const Arguments& step, const F& fold, const ColumnLanes& lanes, Index tile)
+      : step_(step),
+        fold_(fold),
+        columns_(step, tile, lanes, lanes.across * kSize * kPacks),
+        apart_(lanes.column_step()),
+        pitch_(lanes.across * kSize),
+        together_((kIsApart<Source> || step.whole_runs) && step.repeat == 1 && is_usual<Result>(step.output)) {
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) {
+      const int first = columns_.at + p * pitch_, last = first + (kSize - 1) * apart_;
+      whole_[p] = together_ && first >= columns_.skipped && last < columns_.left;
+      has_cut_ |= !whole_[p] && last >= columns_.skipped && first < columns_.left;
+      states_[p].begin(fold);
+    }
+  }
+
+  __device__ void run() {
+    Index row = 0;
+    for (; row + kRows <= step_.reduced; row += kRows) fold_rows<true, kRows>(row, kRows);
+    if (row < step_.reduced) fold_rows<kRows == 2, kRows - 1>(row, static_cast<int>(step_.reduced - row));
+    sink();
+    if (!has_cut_) return;
+#pragma unroll 1
+    for (int p = 0; p < kPacks; ++p) fold_cut(p);
+  }
+
+ private:
+  __device__ Index in_step() const { return kIsApart<Source> ? apart_ * step_.lane_axis.in : 1; }
+  __device__ Index in_pitch() const { return kIsApart<Source> ? pitch_ * step_.lane_axis.in : pitch_; }
+
+  // Rows from `row` on, `count` of them or all kSome.
+  template <bool kAll, int kSome>
+  __device__ void fold_rows(Index row, int count) {
+    RowCursor<Source> cursor(step_, {row, step_.reduced, 0, 1});
+    Pack<Element, kSize> batch[kPacks][kSome];
+    Index index[kSome];
+#pragma unroll
+    for (int r = 0; r < kSome; ++r) {
+      const bool here = kAll || r < count;
+      const Offsets start = here ? cursor.next() : Offsets();
+      index[r] = start.out;
+      const Element* from = columns_.in + start.in;
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p, from += in_pitch()) {
+        batch[p][r] = {};
+        if (here && whole_[p]) batch[p][r] = load_whole<Source>(from, in_step());
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p)
+      push_rows<kAll, Source>(fold_, batch[p], index, cursor.out_pitch(), count, states_[p]);
+  }
+
+  // One dispatch on the type of results for all of them. Packs are whole vectors apart.
+  __device__ void sink() const {
+    const Index out_step = apart_ * step_.lane_axis.out, out_pitch = pitch_ * step_.lane_axis.out;
+    Result results[kPacks][kSize];
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p)
+#pragma unroll
+      for (int c = 0; c < kSize; ++c) results[p][c] = result_of(step_, fold_, states_[p].result()[c]);
+    visit_usual<Result>(step_.output, [&]<class Out>(Out) {
+      Out* to = reinterpret_cast<Out*>(step_.out) + columns_.out;
+      const bool vectors = out_step == 1 && is_aligned_for_stores<Out, kSize>(to);
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p, to += out_pitch) {
+        if (!whole_[p]) continue;
+        Out elements[kSize];
+#pragma unroll
+        for (int c = 0; c < kSize; ++c) elements[c] = to_element<Out>(results[p][c]);
+        if (vectors)
+          store_whole(elements, to);
+        else
+          store_elements(elements, to, out_step, 0, kSize);
+      }
+    });
+  }
+
+  // What is there of a pack that is not whole.
+  __device__ void fold_cut(int p) const {
+    const int first = columns_.at + p * pitch_, last = first + (kSize - 1) * apart_;
+    if (together_ && first >= columns_.skipped && last < columns_.left) return;
+    int low = 0, high = 0;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      low += first + c * apart_ < columns_.skipped;
+      high += first + c * apart_ < columns_.left;
+    }
+    const int beyond = p * pitch_;
+    const StatePlaces places{columns_.out + beyond * step_.lane_axis.out,
+                             apart_ * step_.lane_axis.out,
+                             columns_.number + beyond,
+                             apart_,
+                             low,
+                             high};
+    if (low < high) fold_cut_pack<Source>(step_, fold_, columns_.in + p * in_pitch(), in_step(), places);
+  }
+
+  const Arguments& step_;
+  const F& fold_;
+  FewColumns<Source> columns_;
+  int apart_, pitch_;  ///< between the lane's columns, and its packs
+  bool together_;      ///< whole packs are folded together
+  bool whole_[kPacks], has_cut_ = false;
+  Sequence<F, kSize> states_[kPacks];
+};
+
+template <class Source, class F, int kPacks, int kRows>
+__device__ void fold_few_rows(const Arguments& step, const F& fold, const ColumnLanes& lanes) {
+  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  const Index stride = static_cast<Index>(gridDim.y) * slots;
+  for (Index tile = static_cast<Index>(blockIdx.y) * slots + slot; tile < step.tiles; tile += stride)
+    FewColumnsFold<Source, F, kPacks, kRows>(step, fold, lanes, tile).run();
+}
+
+template <class Source, class F, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) few_rows(const __grid_constant__ Arguments step) {
+  using Few = FewRows<F, Source::kSize>;
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const ColumnLanes lanes{step.lanes, kIsApart<Source>};
+  if constexpr (Few::kPacks > 1)
+    if (step.packs_of_lane > 1)
+      return fold_few_rows<Source, F, Few::kPacks, Few::kLoads / Few::kPacks>(step, fold, lanes);
+  fold_few_rows<Source, F, 1, Few::kLoads>(step, fold, lanes);
+}
+
+}  // namespace ndfold::cuda
