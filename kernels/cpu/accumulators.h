@@ -17,6 +17,12 @@ inline constexpr bool kLooksAgain = requires(LaneFold fold) {
 template <class LaneFold>
 inline constexpr Index kAheadOf = kLooksAgain<LaneFold> ? kAheadOfSecondLook : kAheadBytes;
 
+/// A fold that asks where in its run an element lies.
+template <class LaneFold>
+concept AsksPlaces = requires(LaneFold fold) {
+  fold.lanes;
+};
+
 /// What sees elements go by: most folds need nothing of the kind.
 struct NoWatch {
   template <class... V>
@@ -53,6 +59,7 @@ class Accumulators {
 
   [[gnu::always_inline]] explicit Accumulators(const LaneFold& fold, Watch& watch) : fold_(fold), watch_(watch) {
     fill(Groups<kCount>());
+    if constexpr (AsksPlaces<LaneFold>) place_ = fold.lanes;
   }
 
   /// n elements, while the lines of those `ahead` further on are asked for: all of them, for a machine that guesses
@@ -89,7 +96,17 @@ class Accumulators {
     const V here[] = {load<V>(x + K * kWidth)...};
     (__builtin_prefetch(x + ahead + K * kWidth), ...);
     watch_.see(here[K]...);
-    ((sums_[kFirst + K] = fold_.combine(sums_[kFirst + K], fold_.map(here[K], 0))), ...);
+    ((sums_[kFirst + K] = take(sums_[kFirst + K], here[K])), ...);
+  }
+
+  [[gnu::always_inline]] State take(State sum, V here) {
+    if constexpr (AsksPlaces<LaneFold>) {
+      const V place = place_;
+      place_ = place + splat<V>(static_cast<ScalarOf<V>>(kWidth));
+      return fold_.combine_in_order(sum, fold_.map_at(here, place));
+    } else {
+      return fold_.combine(sum, fold_.map(here, 0));
+    }
   }
 
   template <int kTo, class T>
@@ -97,8 +114,11 @@ class Accumulators {
     __builtin_prefetch(x + ahead);
     const V here = load_first(x, count);
     watch_.see(here);
-    const State mapped = select_state(first_lanes<ScalarOf<V>>(count), fold_.map(here, 0), fold_.identity());
-    sums_[kTo] = fold_.combine(sums_[kTo], mapped);
+    const auto in_run = first_lanes<ScalarOf<V>>(count);
+    if constexpr (AsksPlaces<LaneFold>)
+      sums_[kTo] = select_state(in_run, take(sums_[kTo], here), sums_[kTo]);
+    else
+      sums_[kTo] = fold_.combine(sums_[kTo], select_state(in_run, fold_.map(here, 0), fold_.identity()));
   }
 
   [[gnu::always_inline]] State together(int a, int b) const { return fold_.combine(sums_[a], sums_[b]); }
@@ -106,6 +126,7 @@ class Accumulators {
   LaneFold fold_;
   Watch& watch_;
   State sums_[kCount];
+  V place_;  // of the next vector's lanes
 };
 
 }  // namespace ndfold::simd

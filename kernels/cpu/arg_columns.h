@@ -1,9 +1,7 @@
 // argmax and argmin of many columns at once: the best of each and the number of its row, both in lanes.
 #pragma once
-#include "kernels/cpu/arguments.h"
-#include "kernels/cpu/leaf.h"
+#include "kernels/cpu/column_leaf.h"
 #include "kernels/cpu/odometer.h"
-#include "kernels/cpu/pieces.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/folds/arg_extremum.h"
 
@@ -55,10 +53,11 @@ class ArgColumns {
     if (visited_ + count - first_ > kMostRows) settle();
     bool lost = visited_ == first_ && begin(rows.row(0));
     const int from = visited_ == first_ ? 1 : 0;
-    each_piece_of_rows(
-        rows, count, columns_,
-        [&](int r, Index first, Index columns, auto... row) { lost |= add_rows(number_of(r), first, columns, row...); },
-        from);
+    with_asking(columns_ * Index{sizeof(A)}, [&](auto ask) {
+      if (from < count)
+        each_rows<kRowsAtOnce>(count - from,
+                               [&](auto, int r, auto which) { lost = add_rows<ask>(rows, from + r, which) || lost; });
+    });
     if (lost)
       for (int r = 0; r < count; ++r) find_nan(rows.row(r), visited_ + r);
     visited_ += count;
@@ -90,44 +89,68 @@ class ArgColumns {
     return lost;
   }
 
+  /// As many as lanes take at a time.
+  using Values = std::conditional_t<IsLanes<V>, V, Integers<A>>;
+  using Numbers = std::conditional_t<IsLanes<V>, V, Integers<Row>>;
+  static constexpr Index kWidth = sizeof(Values) / sizeof(A);
+
+  template <class Lanes, class T>
+  static Lanes lanes_at(const T* from) {
+    if constexpr (IsLanes<V>)
+      return load<Lanes>(from);
+    else
+      return load_integers<Lanes>(from);
+  }
+
+  static void take(V x, V here, V& value, V& where) requires IsLanes<V> {
+    auto better = kMax ? less(value, x) : less(x, value);
+    if constexpr (kLast) better = either(better, equal(value, x));
+    value = select(better, x, value);
+    where = select(better, here, where);
+  }
+  static void take(Integers<A> x, Integers<Row> here, Integers<A>& value, Integers<Row>& where) {
+    const auto better = kLast ? (kMax ? x >= value : x <= value) : (kMax ? x > value : x < value);
+    value = better ? x : value;
+    where = better ? here : where;
+  }
+
   /// Whether a NaN was met, which beats nothing here.
-  template <class... Rows>
-  [[gnu::flatten, gnu::noinline]] bool add_rows(Row number, Index first, Index columns, const Rows* __restrict... row) {
-    A* __restrict best = best_ + first;
-    Row* __restrict at = at_ + first;
-    Index c = 0;
+  template <bool kAsk, class Rows, int... K>
+  [[gnu::flatten, gnu::noinline]] bool add_rows(const Rows& rows, int r, std::integer_sequence<int, K...>) {
+    const A* const row[] = {rows.row(r + K)...};
+    A* __restrict const best = best_;
+    Row* __restrict const at = at_;
+    const Row number = number_of(r);
+    const Index groups = columns_ / kWidth;
     bool lost = false;
-    if constexpr (IsLanes<V>) {
-      auto unordered_lanes = unordered(splat<V>(0), splat<V>(0));
-      for (; c + kLanes<V> <= columns; c += kLanes<V>) {
-        V value = load<V>(best + c), where = load<V>(at + c), here = splat<V>(number);
-        const auto take = [&](V x) {
-          auto better = kMax ? less(value, x) : less(x, value);
-          if constexpr (kLast) better = either(better, equal(value, x));
-          value = select(better, x, value);
-          where = select(better, here, where);
-          here = here + splat<V>(1);
-          unordered_lanes = either(unordered_lanes, unordered(x, x));
-        };
-        (take(load<V>(row + c)), ...);
-        store(best + c, value), store(at + c, where);
-      }
-      lost = any(unordered_lanes);
-    }
-    for (; c < columns; ++c) {
-      A value = best[c];
-      Row where = at[c], here = number;
-      const auto take = [&](A x) {
-        const bool better = beats(x, value);
-        value = better ? x : value;
-        where = better ? here : where;
-        ++here;
+    NanWatch<std::conditional_t<IsLanes<V>, V, Lanes<float>>> watch;
+    each_together<sizeof...(K), kAsk>(rows, r, groups, kWidth, [&](Index g) {
+      const Index c = g * kWidth;
+      Values value = lanes_at<Values>(best + c);
+      Numbers where = lanes_at<Numbers>(at + c);
+      const Values here[] = {lanes_at<Values>(row[K] + c)...};
+      if constexpr (IsLanes<V>) watch.see(here[K]...);
+      (take(here[K], numbers(static_cast<Row>(number + static_cast<Row>(K))), value, where), ...);
+      std::memcpy(best + c, &value, sizeof value);
+      std::memcpy(at + c, &where, sizeof where);
+    });
+    if constexpr (IsLanes<V>) lost = any(watch.found);
+    for (Index c = groups * kWidth; c < columns_; ++c)
+      for (int k = 0; k < static_cast<int>(sizeof...(K)); ++k) {
+        const A x = row[k][c];
+        const bool better = beats(x, best[c]);
+        best[c] = better ? x : best[c];
+        at[c] = better ? static_cast<Row>(number + static_cast<Row>(k)) : at[c];
         if constexpr (IsLanes<V>) lost |= x != x;
-      };
-      (take(row[c]), ...);
-      best[c] = value, at[c] = where;
-    }
+      }
     return lost;
+  }
+
+  static Numbers numbers(Row all) {
+    if constexpr (IsLanes<V>)
+      return splat<V>(all);
+    else
+      return Numbers{} + all;
   }
 
   void find_nan(const A* row, Index number) {
@@ -137,10 +160,15 @@ class ArgColumns {
 
   /// Takes the rows since `first_` into the totals.
   void settle() {
-    for (Index c = 0; c < columns_; ++c) {
-      const bool better = first_ == 0 || beats(best_[c], total_[c]);
-      total_at_[c] = better ? first_ + static_cast<Index>(at_[c]) : total_at_[c];
-      total_[c] = better ? best_[c] : total_[c];
+    const A* __restrict const best = best_;
+    const Row* __restrict const at = at_;
+    A* __restrict const total = total_;
+    Index* __restrict const total_at = total_at_;
+    const Index first = first_, columns = columns_;
+    for (Index c = 0; c < columns; ++c) {
+      const bool better = first == 0 || beats(best[c], total[c]);
+      total_at[c] = better ? first + static_cast<Index>(at[c]) : total_at[c];
+      total[c] = better ? best[c] : total[c];
     }
     first_ = visited_;
   }

@@ -1,7 +1,7 @@
 // Short runs: one of each of as many outputs as there are lanes, folded together and then all across at once. A row of
 // such states is to the outputs what a row of elements is to columns.
 #pragma once
-#include "kernels/cpu/leaf.h"
+#include "kernels/cpu/packed_runs.h"
 
 namespace ndfold::simd {
 
@@ -43,6 +43,15 @@ template <bool kLong, class FoldOf, class State, class Runs, class Watch>
   }
 }
 
+template <bool kLong, class LaneFold, class Runs>
+typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunLength run);
+
+/// Few groups have a NaN: one function for all that have.
+template <class LaneFold, class Runs>
+[[gnu::noinline]] typename LaneFold::State fold_group_with_nan(const LaneFold& fold, const Runs& runs, RunLength run) {
+  return fold_group<false>(fold, runs, run);
+}
+
 /// The states of kLanes runs: lane i is run i's.
 template <bool kLong, class LaneFold, class Runs>
 typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunLength run) {
@@ -66,51 +75,18 @@ typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunL
       if (!any(watch.found) && !Quick<LaneFold>::has_zero(all)) return all;
     }
     typename LaneFold::State states[kWidth];
-    fold_runs<kLong>([&](int) { return fold; }, runs, run, states, nothing);
-    return fold_sections<kWidth>(fold, states);
-  }
-}
-
-/// Lane i belongs to run kFirst + i / kLength.
-template <int kLength, int kFirst>
-struct RunOf {
-  constexpr int operator()(int i) const { return kFirst + i / kLength; }
-};
-
-/// Runs of kLength elements, a power of two below kLanes, one behind the other from `x` on: whole vectors of them.
-template <int kLength, class LaneFold, class T>
-typename LaneFold::State fold_packed(const LaneFold& fold, const T* x) {
-  using V = typename LaneFold::Value;
-  constexpr int kWidth = kLanes<V>, kRuns = kWidth / kLength;  // runs of a vector
-  // Sections come out with run k of vector j in lane j + k · kLength.
-  struct InOrder {
-    constexpr int operator()(int i) const { return i / kRuns + i % kRuns * kLength; }
-  };
-  const auto in_order = [](auto state) { return each_field([](auto v) { return shuffled(v, v, InOrder()); }, state); };
-  V here[kLength];
-  for (int j = 0; j < kLength; ++j) prefetch(x + j * kWidth), here[j] = load<V>(x + j * kWidth);
-  if constexpr (PivotFold<LaneFold>) {
-    const auto pivot_fold = fold.pivot_fold();
-    V some[kLength];
-    for (int j = 0; j < kLength; ++j) some[j] = pivot_fold.map(here[j], 0);
-    const V totals = in_order(fold_sections<kLength>(pivot_fold, some)), pivots = fold.pivot(totals, kLength);
-    [&]<int... J>(std::integer_sequence<int, J...>) {
-      ((some[J] = fold.around(shuffled(pivots, pivots, RunOf<kLength, J * kRuns>()), kLength).map(here[J], 0)), ...);
-    }
-    (std::make_integer_sequence<int, kLength>());
-    return fold.join(totals, pivots, in_order(fold_sections<kLength>(fold.around(pivots, kLength), some)), kLength);
-  } else {
-    if constexpr (HasQuick<LaneFold>) {
-      V best[kLength];
+    if constexpr (requires { fold.with_nan(); }) {
       NanWatch<V> watch;
-      for (int j = 0; j < kLength; j += 2) watch.see(here[j], here[j + 1]);
-      for (int j = 0; j < kLength; ++j) best[j] = Quick<LaneFold>::map(here[j]);
-      const V all = fold_sections<kLength>(Nearest<LaneFold>(), best);
-      if (!any(watch.found) && !Quick<LaneFold>::has_zero(all)) return in_order(all);
+      fold_runs<kLong>([&](int) { return fold; }, runs, run, states, watch);
+      if (any(watch.found)) return fold_group_with_nan(fold.with_nan(), runs, run);
+    } else {
+      fold_runs<kLong>([&](int) { return fold; }, runs, run, states, nothing);
     }
-    typename LaneFold::State some[kLength];
-    for (int j = 0; j < kLength; ++j) some[j] = fold.map(here[j], 0);
-    return in_order(fold_sections<kLength>(fold, some));
+    const auto all = fold_sections<kWidth>(fold, states);
+    if constexpr (AsksPlaces<LaneFold>)
+      return fold.found(all);
+    else
+      return all;
   }
 }
 
@@ -133,44 +109,71 @@ struct Bundle {
   }
 };
 
-/// kPacked: the length of runs that may lie one behind the other, or 0.
-template <bool kLong, int kPacked, class LaneFold, class T>
-[[gnu::flatten, gnu::noinline]] void fold_groups_by(const LaneFold& fold, const Bundle<T>& bundle,
-                                                    typename LaneFold::State* to) {
+/// Takes state g of `to`, or folds it with what is there.
+template <class LaneFold>
+struct Taking {
+  const LaneFold& fold;
+  typename LaneFold::State* to;
+  bool first;
+  void operator()(Index g, typename LaneFold::State state) const { to[g] = first ? state : fold.combine(to[g], state); }
+};
+
+/// The groups of a row whose runs lie one behind the other from `x` on.
+template <int kSlots, class LaneFold, class T>
+[[gnu::flatten, gnu::noinline]] void fold_packed_groups(const Taking<LaneFold>& take, const Bundle<T>& bundle,
+                                                        const T* x) {
+  using V = typename LaneFold::Value;
+  const LaneFold fold = take.fold;
+  const int length = static_cast<int>(bundle.length);
+  const PackedRuns<kSlots, V> runs(length);
+  for (Index g = 0; g < bundle.pitched; ++g, x += kLanes<V> * bundle.length)
+    take(g, fold_packed<kSlots>(fold, runs, x, length, [&](const auto& exact) {
+           return fold_group_with_nan(exact, PitchedRuns<T>{x, length}, {length, 0});
+         }));
+}
+
+/// Groups [g, bundle.groups) of row r.
+template <bool kLong, class LaneFold, class T>
+[[gnu::flatten, gnu::noinline]] void fold_groups_apart(const Taking<LaneFold>& take, const Bundle<T>& bundle, Index g,
+                                                       Index offset) {
   constexpr int kWidth = kLanes<typename LaneFold::Value>;
+  const LaneFold fold = take.fold;
   const RunLength run{bundle.length, bundle.ahead};
-  for (int r = 0; r < bundle.rows; ++r) {
-    const Index offset = bundle.offsets[r];
-    const auto take = [&](Index g, typename LaneFold::State state) {
-      to[g] = r == 0 ? state : fold.combine(to[g], state);
-    };
-    const T* first = bundle.first + offset;
-    Index g = 0;
-    for (; g < bundle.pitched; ++g, first += kWidth * bundle.pitch)
-      if constexpr (kPacked > 0)
-        take(g, fold_packed<kPacked>(fold, first));
-      else
-        take(g, fold_group<kLong>(fold, PitchedRuns<T>{first, bundle.pitch}, run));
-    for (; g < bundle.groups; ++g)
-      take(g, fold_group<kLong>(fold, ListedRuns<T>{bundle.listed + (g - bundle.pitched) * kWidth, offset}, run));
-  }
+  const T* first = bundle.first + offset + g * kWidth * bundle.pitch;
+  for (; g < bundle.pitched; ++g, first += kWidth * bundle.pitch)
+    take(g, fold_group<kLong>(fold, PitchedRuns<T>{first, bundle.pitch}, run));
+  for (; g < bundle.groups; ++g)
+    take(g, fold_group<kLong>(fold, ListedRuns<T>{bundle.listed + (g - bundle.pitched) * kWidth, offset}, run));
+}
+
+/// Runs that share vectors when they lie one behind the other.
+template <class V>
+bool are_packed(Index length, Index pitch) {
+  if (length != pitch || length < 2) return false;
+  if constexpr (kExpandsLanes<ScalarOf<V>>) return length <= kLanes<V>;
+  return length < kLanes<V> && (length & (length - 1)) == 0;
 }
 
 /// to[g] = the states of group g, its rows one after the other.
 template <class LaneFold, class T>
 void fold_groups(const LaneFold& fold, const Bundle<T>& bundle, typename LaneFold::State* to) {
-  constexpr int kWidth = kLanes<typename LaneFold::Value>;
-  const Index n = bundle.length;
-  if (n == bundle.pitch) {
-    if constexpr (kWidth > 2)
-      if (n == 2) return fold_groups_by<false, 2>(fold, bundle, to);
-    if constexpr (kWidth > 4)
-      if (n == 4) return fold_groups_by<false, 4>(fold, bundle, to);
-    if constexpr (kWidth > 8)
-      if (n == 8) return fold_groups_by<false, 8>(fold, bundle, to);
+  using V = typename LaneFold::Value;
+  const bool packed = are_packed<V>(bundle.length, bundle.pitch);
+  for (int r = 0; r < bundle.rows; ++r) {
+    const Taking<LaneFold> take{fold, to, r == 0};
+    const Index offset = bundle.offsets[r];
+    if (packed)
+      with_slots<kLanes<V>>(static_cast<int>(bundle.length), [&](auto slots) {
+        if constexpr (slots() > 1 && (slots() < kLanes<V> || kExpandsLanes<ScalarOf<V>>))
+          fold_packed_groups<slots()>(take, bundle, bundle.first + offset);
+      });
+    const Index apart = packed ? bundle.pitched : 0;
+    constexpr bool kMayBeLong = !AsksPlaces<LaneFold>;  // whose accumulators wait for memory, however few
+    if (kMayBeLong && bundle.length >= kLongRunVectors * kLanes<V>)
+      fold_groups_apart<kMayBeLong>(take, bundle, apart, offset);
+    else
+      fold_groups_apart<false>(take, bundle, apart, offset);
   }
-  if (n >= kLongRunVectors * kWidth) return fold_groups_by<true, 0>(fold, bundle, to);
-  return fold_groups_by<false, 0>(fold, bundle, to);
 }
 
 }  // namespace ndfold::simd

@@ -9,13 +9,26 @@ namespace {
 constexpr FoldEntries (*kFamilies[])() = {sum_entries, product_entries, norm_entries,   extremum_entries,
                                           arg_entries, logical_entries, moment_entries, softmax_entries};
 
-const FoldEntry* find_fold(FoldKind fold, DType accumulate) {
-  for (const auto family : kFamilies) {
-    const FoldEntries list = family();
-    for (int i = 0; i < list.count; ++i)
-      if (list.entries[i].fold == fold && list.entries[i].accumulate == accumulate) return &list.entries[i];
+constexpr int kFoldCount = static_cast<int>(FoldKind::softmax) + 1;
+
+/// Every fold's entry where its kind and type say: each run asks.
+struct Entries {
+  const FoldEntry* of[kFoldCount][kDTypeCount] = {};
+
+  Entries() {
+    for (const auto family : kFamilies) {
+      const FoldEntries list = family();
+      for (int i = 0; i < list.count; ++i) {
+        const FoldEntry& entry = list.entries[i];
+        of[static_cast<int>(entry.fold)][static_cast<int>(entry.accumulate)] = &entry;
+      }
+    }
   }
-  return nullptr;
+};
+
+const FoldEntry* find_fold(FoldKind fold, DType accumulate) {
+  static const Entries entries;
+  return entries.of[static_cast<int>(fold)][static_cast<int>(accumulate)];
 }
 
 Index row_blocks(const Arguments& step) { return elements(step.kept) * step.parts; }
@@ -23,6 +36,12 @@ Index row_blocks(const Arguments& step) { return elements(step.kept) * step.part
 Index column_blocks(const Arguments& step) {
   const Index panels = (inner(step.kept).size + step.panel - 1) / step.panel;
   return elements(outer(step.kept)) * panels * step.parts;
+}
+
+// Short runs are folded one to a lane (fold_bundles.h).
+Index rows_together(const Arguments& step) {
+  const Axis run = inner(step.reduced);
+  return step.parts == 1 && run.in == 1 && run.size <= kChunk && is_floating(step.input) ? kLanes<Lanes<float>> : 1;
 }
 
 Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
@@ -33,7 +52,7 @@ Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
   const FoldEntry* entry = find_fold(key.fold, key.accumulate);
   if (entry == nullptr) return {};
   if (key.source == SourceKind::states) return {entry->merge, blocks};
-  return {rows ? entry->rows : entry->columns, blocks};
+  return {rows ? entry->rows : entry->columns, blocks, rows ? rows_together(step) : 1};
 }
 
 Kernel find_kernel(const KernelKey& key, const Arguments& step) {

@@ -9,8 +9,9 @@
 namespace ndfold::cpu {
 
 struct Kernel {
-  Run run = nullptr;  ///< nothing when the catalog has no such kernel
-  Index blocks = 0;   ///< independent blocks of this step
+  Run run = nullptr;   ///< nothing when the catalog has no such kernel
+  Index blocks = 0;    ///< independent blocks of this step
+  Index together = 1;  ///< so many of them share lanes: apart, most lanes would idle
 };
 
 struct Catalog {

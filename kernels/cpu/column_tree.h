@@ -57,8 +57,14 @@ class ColumnTree {
       combine(to, from);
   }
 
+  // All columns have as many elements: what depends on that alone is worked out once.
   void combine(State* to, const State* from) {
-    for (Index g = 0; g < groups_; ++g) to[g] = fold_.combine(to[g], from[g]);
+    if constexpr (requires { fold_.shares(*to, *from); }) {
+      const auto shares = fold_.shares(*to, *from);
+      for (Index g = 0; g < groups_; ++g) to[g] = fold_.combine(to[g], from[g], shares);
+    } else {
+      for (Index g = 0; g < groups_; ++g) to[g] = fold_.combine(to[g], from[g]);
+    }
   }
 
   F fold_;

@@ -9,23 +9,29 @@
 
 namespace ndfold::simd {
 
-/// Block `block` of a columns step: part of the innermost kept axis × part of the reduced elements.
+/// Block `block` of a columns step: part of the innermost kept axis × part of the reduced elements. With it those that
+/// follow, up to `most` in all, as far as they lie beside it: rows are read in longer stretches then. Panels that cut
+/// vectors stay alone, for how a column is rounded depends on whether its vector is whole.
 struct ColumnBlock {
   const std::byte* in;  // of its first column
   std::byte* out;       // of its first column's output
   Index columns;
   Index begin, end;   // reduced elements
   Index first_state;  // of its first column; the next column's is `parts` further
+  Index blocks;       // that it takes
   Axis column;        // strides from one column to the next
 
-  ColumnBlock(const Arguments& step, Index block) : column(inner(step.kept)) {
+  static constexpr Index kMostLanes = 64;
+
+  ColumnBlock(const Arguments& step, Index block, Index most = 1) : column(inner(step.kept)) {
     const Index panels = (column.size + step.panel - 1) / step.panel;
-    const Index part = block % step.parts, panel = block / step.parts % panels, line = block / step.parts / panels;
+    const Index panel = block % panels, part = block / panels % step.parts, line = block / panels / step.parts;
     const Index first = panel * step.panel;
     const Odometer lines(outer(step.kept), line);
     in = advance(step.in, step.input, lines.in() + first * column.in);
     out = advance(step.out, step.output, lines.out() + first * column.out);
-    columns = std::min(step.panel, column.size - first);
+    blocks = step.panel % kMostLanes == 0 ? std::min(most, panels - panel) : 1;
+    columns = std::min(blocks * step.panel, column.size - first);
     begin = part * step.part;
     end = std::min(begin + step.part, elements(step.reduced));
     first_state = (line * column.size + first) * step.parts + part;

@@ -102,11 +102,15 @@ Index narrow_lanes(const float* from, Index n, std::byte* to) {
   return i;
 }
 
-// Two loops, so that the compiler sees the contiguous one.
+// Loops of their own for near elements, so that the compiler makes lanes of them.
 template <class Step>
 void each(Index n, Index stride, Step&& step) {
   if (stride == 1)
     for (Index i = 0; i < n; ++i) step(i, i);
+  else if (stride == -1)
+    for (Index i = 0; i < n; ++i) step(i, -i);
+  else if (stride == 2)
+    for (Index i = 0; i < n; ++i) step(i, 2 * i);
   else
     for (Index i = 0; i < n; ++i) step(i, i * stride);
 }

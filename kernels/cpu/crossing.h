@@ -1,6 +1,7 @@
 // Memory whose near axis is not the one that lanes lie along: squares of it are transposed in registers on their way in
 // and out.
 #pragma once
+#include "kernels/cpu/slots.h"
 #include "kernels/cpu/softmax_looks.h"
 #include "kernels/cpu/transpose.h"
 
@@ -16,94 +17,10 @@ struct Runs {
   int count, length;
 };
 
-/// Runs of up to kSlots elements share a vector, kWidth / kSlots of them: vector i has runs i · kRuns and on. What a
-/// transposed vector needs to have its lanes in the order of runs, and back.
-template <int kSlots, int kWidth>
-struct InOrder {
-  static constexpr int kRuns = kWidth / kSlots;
-  constexpr int operator()(int i) const { return i % kRuns * kSlots + i / kRuns; }
-};
-template <int kSlots, int kWidth>
-struct OutOfOrder {
-  static constexpr int kRuns = kWidth / kSlots;
-  constexpr int operator()(int i) const { return i % kSlots * kRuns + i / kSlots; }
-};
-
 /// Runs that lie one behind the other.
 template <class T>
 bool is_packed(const Runs<T>& runs) {
   return runs.stride == runs.length && runs.count == Runs<T>::kMost;
-}
-
-/// Machines that spread runs of `length` elements to kSlots lanes each, and close the gaps again.
-template <class A>
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-inline constexpr bool kExpandsLanes = true;
-#elif defined(__AVX2__)
-inline constexpr bool kExpandsLanes = std::is_same_v<A, float>;
-#else
-inline constexpr bool kExpandsLanes = false;
-#endif
-
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-
-/// The first `length` of every kSlots lanes.
-template <int kSlots, class A>
-auto slots_of(int length) {
-  constexpr unsigned kFirst = 0xffffu / ((1u << kSlots) - 1);  // of each kSlots bits
-  return static_cast<decltype(Mask<A>::value)>(((1u << length) - 1) * kFirst);
-}
-template <int kSlots>
-Lanes<float> expand(Lanes<float> x, int length) {
-  return {_mm512_maskz_expand_ps(slots_of<kSlots, float>(length), x.value)};
-}
-template <int kSlots>
-Lanes<double> expand(Lanes<double> x, int length) {
-  return {_mm512_maskz_expand_pd(slots_of<kSlots, double>(length), x.value)};
-}
-template <int kSlots>
-Lanes<float> compress(Lanes<float> x, int length) {
-  return {_mm512_maskz_compress_ps(slots_of<kSlots, float>(length), x.value)};
-}
-template <int kSlots>
-Lanes<double> compress(Lanes<double> x, int length) {
-  return {_mm512_maskz_compress_pd(slots_of<kSlots, double>(length), x.value)};
-}
-
-#elif defined(__AVX2__)
-
-/// Which lane each lane takes, for every length.
-template <int kSlots, bool kExpands>
-struct SlotLanes {
-  alignas(32) std::int32_t from[kSlots + 1][8] = {};
-  constexpr SlotLanes() {
-    for (int length = 1; length <= kSlots; ++length)
-      for (int l = 0; l < 8; ++l)
-        from[length][l] = (kExpands ? l / kSlots * length + l % kSlots : l / length * kSlots + l % length) % 8;
-  }
-};
-template <int kSlots, bool kExpands>
-Lanes<float> moved(Lanes<float> x, int length) {
-  static constexpr SlotLanes<kSlots, kExpands> kLanesOf;
-  const auto* from = reinterpret_cast<const __m256i*>(kLanesOf.from[length]);
-  return {_mm256_permutevar8x32_ps(x.value, _mm256_load_si256(from))};
-}
-template <int kSlots>
-Lanes<float> expand(Lanes<float> x, int length) {
-  return moved<kSlots, true>(x, length);
-}
-template <int kSlots>
-Lanes<float> compress(Lanes<float> x, int length) {
-  return moved<kSlots, false>(x, length);
-}
-
-#endif
-
-/// Calls work(integral constant) for all below kCount.
-template <int kCount, class Work>
-[[gnu::always_inline]] inline void unrolled(const Work& work) {
-  [&work]<int... I>(std::integer_sequence<int, I...>) { (work(std::integral_constant<int, I>()), ...); }
-  (std::make_integer_sequence<int, kCount>());
 }
 
 /// v[i] = runs i · kRuns and on, kSlots lanes each.
@@ -159,14 +76,6 @@ bool fills_lanes(const Runs<T>& runs) {
   constexpr Index kMost = Runs<T>::kMost;
   const bool packed = kExpandsLanes<NumberOf<T>> && is_packed(runs);
   return unaligned_elements(runs.start) == 0 && (packed || (runs.length == kMost && runs.stride % kMost == 0));
-}
-
-/// Calls work(integral constant) with the smallest power of two that is no less than `length`.
-template <int kMost, class Work>
-[[gnu::always_inline]] inline void with_slots(int length, const Work& work) {
-  if constexpr (kMost > 1)
-    if (length <= kMost / 2) return with_slots<kMost / 2>(length, work);
-  work(std::integral_constant<int, kMost>());
 }
 
 /// As many runs as lanes, each as long as lanes: all of it in registers.

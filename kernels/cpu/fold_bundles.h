@@ -2,6 +2,7 @@
 // is read in its order.
 #pragma once
 #include "kernels/cpu/arg_columns.h"
+#include "kernels/cpu/arg_lanes.h"
 #include "kernels/cpu/bundle.h"
 #include "kernels/cpu/column_tree.h"
 #include "kernels/cpu/element_types.h"
@@ -56,26 +57,25 @@ void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle
   for (Index g = 0; g < groups; ++g) spread<A>(states[g], all + g * kLanes<LanesOf<A>>);
 }
 
-/// argmax, argmin: the extrema of the runs side by side; where one matters, the lowest index at which it stands.
+/// argmax, argmin: the best of each run and its place there, all of a run's outputs before its next.
 template <template <class> class F, class A, class T>
 void arg_bundle(const Arguments& step, Bundle<T> bundle, Index outputs, typename F<A>::State* all) {
   using V = LanesOf<A>;
+  using Lanes = ArgLanes<F<V>>;
   const F<A> fold;
   const Axis run = inner(step.reduced);
   const Index rows = elements(outer(step.reduced));
-  V extrema[kMostBundled / kLanes<V>];
-  A values[kMostBundled];
-  std::fill(all, all + outputs, fold.identity());
+  typename Lanes::State states[kMostBundled / kLanes<V>];
+  ValueAndPlace<A> best[kMostBundled];
   Odometer outer_runs(outer(step.reduced));
   for (Index r = 0; r < rows; ++r, outer_runs.next()) {
     const Index index = outer_runs.out(), offset = outer_runs.in();
     bundle.offsets = &offset, bundle.rows = 1;
-    fold_groups(typename F<V>::Values(), bundle, extrema);
-    for (Index g = 0; g < bundle.groups; ++g) store(values + g * kLanes<V>, extrema[g]);
+    fold_groups(Lanes(), bundle, states);
+    for (Index g = 0; g < bundle.groups; ++g) spread<A>(states[g], best + g * kLanes<V>);
     for (Index i = 0; i < outputs; ++i) {
-      if (r > 0 && fold.combine(all[i], {values[i], index}).index != index) continue;
-      const Index at = find_same<F<A>>(bundle.template run<kLanes<V>>(i) + offset, run.size, values[i]);
-      all[i] = fold.combine(all[i], {values[i], index + at * run.out});
+      const typename F<A>::State here{best[i].value, index + static_cast<Index>(best[i].place) * run.out};
+      all[i] = r == 0 ? here : fold.combine(all[i], here);
     }
   }
 }
@@ -93,7 +93,7 @@ struct BundleShape {
     const Index next_run = rows > 1 ? inner(runs).in : std::numeric_limits<Index>::max();
     if (inner(step.kept).in > next_run) return {kLanes<V>, true};
     const int levels = tree_levels((rows + kLeafRows - 1) / kLeafRows);
-    const Index fit = columns_that_fit<State, ScalarOf<V>>(levels + 1) / kLanes<V> * kLanes<V>;
+    const Index fit = columns_that_fit<State, ScalarOf<V>>(levels + 1, 3) / kLanes<V> * kLanes<V>;
     return {std::min(kMostBundled, fit), lines.rank > 0 && inner(lines).in > next_run};
   }
 };

@@ -2,11 +2,12 @@
 #pragma once
 #include "kernels/cpu/arg_columns.h"
 #include "kernels/cpu/column_leaf.h"
+#include "kernels/cpu/column_sink.h"
 #include "kernels/cpu/column_tree.h"
 #include "kernels/cpu/column_walk.h"
 #include "kernels/cpu/integer_columns.h"
+#include "kernels/cpu/joined_rows.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/sink.h"
 
 namespace ndfold::simd {
 
@@ -26,68 +27,51 @@ typename LaneFold::State* fold_rows_of_columns(const LaneFold& lanes, Rows& rows
   return tree.result();
 }
 
-/// Hands the states of `columns` columns, `first` and on in their block, to the sink.
-template <class V, class NumberFold, class State>
-void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,
-                  const State* states) {
-  using Number = typename NumberFold::State;
-  constexpr Index kWidth = kLanes<V>, kAtOnce = 256;
-  Arguments to = step;
-  if (step.sink == SinkKind::store) to.out = block.out;
-  const auto sink = [&](const Number* some, Index at, Index count) {
-    sink_states(to, fold, some, count,
-                {.out = (first + at) * block.column.out,
-                 .out_stride = block.column.out,
-                 .block = block.first_state + (first + at) * step.parts,
-                 .block_stride = step.parts});
-  };
-  if constexpr (kWidth == 1) {
-    sink(states, 0, columns);
-  } else {
-    Number all[kAtOnce + kWidth];
-    for (Index at = 0; at < columns; at += kAtOnce) {
-      const Index count = std::min(kAtOnce, columns - at), groups = ColumnPlace<V>::groups(count);
-      for (Index g = 0; g < groups; ++g) {
-        const Index group = at / kWidth + g, lane = group * kWidth - ColumnPlace<V>::first(group, columns);
-        Number some[kWidth];
-        spread<ScalarOf<V>>(states[group], some);
-        std::copy(some + lane, some + kWidth, all + g * kWidth);
-      }
-      sink(all, at, count);
-    }
-  }
-}
+template <template <class> class F, class A>
+using TakeStates = Take<typename F<A>::State>;
 
+/// Of the states that rows are added to: half of a first cache, for memory likes rows long. Where a leaf is looked at
+/// twice all of it has to stay there (var of [512,4096] f64: 0.99 ms with long rows, 0.82 so).
+template <class LaneFold>
+inline constexpr Index kStripBytes = PivotFold<LaneFold> ? 1 << 10 : 16 << 10;
+
+/// Calls take(first, count, states) for the columns of a block, some at a time.
 template <template <class> class F, class A, Loading kLoading, class T>
-void fold_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+void fold_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
+                const TakeStates<F, A>& take) {
   using V = LanesOf<A>;
   using LaneFold = F<V>;
   using State = typename LaneFold::State;
   using Rows = ColumnRows<T, kLoading>;
   const auto lanes = make_fold<LaneFold>(parameters);
   const int levels = ColumnTree<LaneFold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
-  const Index fit = columns_that_fit<State, V>(levels);
-  const Index width = Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns);
+  constexpr Index kPivots = PivotFold<LaneFold> ? 3 : 0;
+  constexpr Index kMost = kStripBytes<LaneFold> / Index{sizeof(ScalarOf<V>)};
+  const Index fit = std::min(columns_that_fit<State, V>(levels, kPivots), kMost);
+  const Index width = strip_width<V>(block.columns, Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns));
   for (Index first = 0; first < block.columns; first += width) {
     const Index columns = std::min(width, block.columns - first);
     const Index groups = ColumnPlace<V>::groups(columns);
     Scratch scratch;
-    const PivotScratch<V> pivots{scratch.take<V>(groups), scratch.take<V>(groups), scratch.take<V>(groups)};
+    PivotScratch<V> pivots = {};
+    if constexpr (kPivots > 0) pivots = {scratch.take<V>(groups), scratch.take<V>(groups), scratch.take<V>(groups)};
     Rows rows(step, block, first, columns);
     const State* states = fold_rows_of_columns(lanes, rows, block.end - block.begin, columns, scratch, pivots);
-    sink_columns<V>(step, make_fold<F<A>>(parameters), block, first, columns, states);
+    each_number<V, typename F<A>::State>(
+        states, columns, [&](Index at, Index count, const auto* some) { take(first + at, count, some); });
   }
 }
 
 /// argmax, argmin where indices come in no order: a leaf's extrema side by side, then the index wherever they matter.
 template <template <class> class F, class A>
-void arg_panel_in_any_order(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+void arg_panel_in_any_order(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
+                            const TakeStates<F, A>& take) {
   using V = LanesOf<A>;
   using State = typename F<A>::State;
   using Values = typename F<V>::Values;
   using Rows = ColumnRows<A, Loading::values>;
   const auto fold = make_fold<F<A>>(parameters);
-  const Index width = std::min(columns_that_fit<State, State>(1), Rows::kStagedColumns);
+  const Index width = std::min(columns_that_fit<State, State>(1, 3), Rows::kStagedColumns);
   for (Index first = 0; first < block.columns; first += width) {
     const Index columns = std::min(width, block.columns - first);
     Scratch scratch;
@@ -107,19 +91,18 @@ void arg_panel_in_any_order(const Arguments& step, const FoldParameters& paramet
           if (F<A>::same(rows.row(r)[c], value)) best[c] = fold.combine(best[c], {value, rows.index(r)});
       }
     }
-    sink_columns<A>(step, fold, block, first, columns, best);
+    take(first, columns, best);
   }
 }
 
 /// argmax, argmin: of equals the first row has the lowest index, or the last.
 template <template <class> class F, class A, bool kLast>
-void arg_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+void arg_panel(const Arguments& step, const ColumnBlock& block, const TakeStates<F, A>& take) {
   using Rows = ColumnRows<A, Loading::values>;
   using Best = ArgColumns<F<A>, A, kLast>;
   using State = typename F<A>::State;
-  const auto fold = make_fold<F<A>>(parameters);
   const Index fit = (kScratchBytes - 5 * 64) / (Best::kBytesOfColumn + static_cast<Index>(sizeof(State)));
-  const Index width = Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns);
+  const Index width = strip_width<A>(block.columns, Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns));
   for (Index first = 0; first < block.columns; first += width) {
     const Index columns = std::min(width, block.columns - first);
     Scratch scratch;
@@ -133,28 +116,29 @@ void arg_panel(const Arguments& step, const FoldParameters& parameters, const Co
       const Index row = block.begin + states[c].index;
       states[c].index = step.reduced.rank == 1 ? row * inner(step.reduced).out : Odometer(step.reduced, row).out();
     }
-    sink_columns<A>(step, fold, block, first, columns, states);
+    take(first, columns, states);
   }
 }
 
 template <template <class> class F, class A>
-void arg_panel_of(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+void arg_panel_of(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
+                  const TakeStates<F, A>& take) {
   switch (index_order(step.reduced)) {
-    case IndexOrder::ascending: return arg_panel<F, A, false>(step, parameters, block);
-    case IndexOrder::descending: return arg_panel<F, A, true>(step, parameters, block);
-    case IndexOrder::mixed: return arg_panel_in_any_order<F, A>(step, parameters, block);
+    case IndexOrder::ascending: return arg_panel<F, A, false>(step, block, take);
+    case IndexOrder::descending: return arg_panel<F, A, true>(step, block, take);
+    case IndexOrder::mixed: return arg_panel_in_any_order<F, A>(step, parameters, block, take);
   }
 }
 
 /// Sums and counts of integers: in lanes just wide enough for some rows, then in 64 bits. Order does not matter.
 template <template <class> class F, class A, Loading kLoading, class T>
-void fold_integer_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block) {
+void fold_integer_panel(const Arguments& step, const ColumnBlock& block, const TakeStates<F, A>& take) {
   using Terms = std::conditional_t<std::is_same_v<F<A>, SumOfSquares<std::uint64_t>>, Square<T>, Plain<T>>;
   using Sums = IntegerColumns<T, Terms>;
   using State = typename F<A>::State;
   using Rows = ColumnRows<T, kLoading>;
   const Index fit = (kScratchBytes - 256) / static_cast<Index>(sizeof(typename Sums::Narrow) + 8 + sizeof(State));
-  const Index width = Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns);
+  const Index width = strip_width<A>(block.columns, Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns));
   for (Index first = 0; first < block.columns; first += width) {
     const Index columns = std::min(width, block.columns - first);
     Scratch scratch;
@@ -165,22 +149,65 @@ void fold_integer_panel(const Arguments& step, const FoldParameters& parameters,
     const std::uint64_t* totals = sums.result(block.end - block.begin);
     using Signed = std::conditional_t<std::is_floating_point_v<State>, std::int64_t, std::uint64_t>;
     for (Index c = 0; c < columns; ++c) states[c] = static_cast<State>(static_cast<Signed>(totals[c]));
-    sink_columns<A>(step, make_fold<F<A>>(parameters), block, first, columns, states);
+    take(first, columns, states);
   }
 }
 
-/// Blocks: line-major, then panels, then parts.
+/// Calls take(first, count, states) for the columns of a block, some at a time.
+template <template <class> class F, class A, Loading kLoading, class T>
+void fold_block(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
+                const TakeStates<F, A>& take) {
+  if constexpr (requires { typename F<A>::Values; })
+    arg_panel_of<F, A>(step, parameters, block, take);
+  else if constexpr (kFoldsIntegers<F<A>, T>)
+    fold_integer_panel<F, A, kLoading, T>(step, block, take);
+  else
+    fold_panel<F, A, kLoading, T>(step, parameters, block, take);
+}
+
+/// Columns of rows that are joined, and how many rows have to be: fewer fill lanes as they are.
+template <class T>
+inline constexpr Index kJoinedColumns = 1024 / static_cast<Index>(sizeof(T));
+inline constexpr Index kLeastJoined = 8;
+
+/// A block of few columns: `together` rows at a time are folded as one.
+template <template <class> class F, class A, Loading kLoading, class T>
+void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
+                      Index together) {
+  using State = typename F<A>::State;
+  const JoinedRows joined(step, block, together);
+  const auto fold = make_fold<F<A>>(parameters);
+  State all[kJoinedColumns<T>];
+  fold_block<F, A, kLoading, T>(
+      joined.step(), parameters, joined.block(),
+      [&](Index first, Index count, const State* some) { std::copy(some, some + count, all + first); });
+  if constexpr (requires(State state) { state.index; })
+    for (Index c = 0; c < joined.block().columns; ++c) all[c].index += joined.index_of(c);
+  joined.meet(fold, all);
+  if (joined.rest().begin < block.end)
+    fold_block<F, A, kLoading, T>(step, parameters, joined.rest(), [&](Index first, Index count, const State* some) {
+      for (Index c = 0; c < count; ++c) all[first + c] = fold.combine(all[first + c], some[c]);
+    });
+  sink_columns(step, fold, block, 0, block.columns, all);
+}
+
+/// Blocks: line-major, then parts, then panels.
 template <template <class> class F, class A, Loading kLoading = Loading::values>
 void fold_columns(const Arguments& step, Index first, Index last) {
   const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
   as_they_lie<F<A>, A, kLoading>(step.input, inner(step.kept).in == 1, [&]<class T>(T) {
-    for (Index block = first; block < last; ++block) {
-      if constexpr (requires { typename F<A>::Values; })
-        arg_panel_of<F, A>(step, parameters, ColumnBlock(step, block));
-      else if constexpr (kFoldsIntegers<F<A>, T>)
-        fold_integer_panel<F, A, kLoading, T>(step, parameters, ColumnBlock(step, block));
+    const auto fold = make_fold<F<A>>(parameters);
+    for (Index at = first; at < last;) {
+      const ColumnBlock block(step, at, last - at);
+      const Index together = JoinedRows::together(step, block, kJoinedColumns<T>);
+      if (together >= kLeastJoined)
+        fold_joined_rows<F, A, kLoading, T>(step, parameters, block, together);
       else
-        fold_panel<F, A, kLoading, T>(step, parameters, ColumnBlock(step, block));
+        fold_block<F, A, kLoading, T>(step, parameters, block,
+                                      [&](Index first_column, Index count, const typename F<A>::State* states) {
+                                        sink_columns(step, fold, block, first_column, count, states);
+                                      });
+      at += block.blocks;
     }
   });
 }

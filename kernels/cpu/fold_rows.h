@@ -59,24 +59,25 @@ typename F<A>::State fold_row(const Arguments& step, const FoldParameters& param
   return state;
 }
 
-/// Blocks [first, last), one after the other.
+/// Blocks [first, last), one after the other: a part of every output before the next part of any, so that what lies at
+/// a stride beside each other is read while it is near.
 template <template <class> class F, class A, Loading kLoading, class T>
 void fold_each_row(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
   const auto fold = make_fold<F<A>>(parameters);
-  const Index reduced = elements(step.reduced);
-  Index part = first % step.parts;
-  Odometer kept(step.kept, first / step.parts);
-  for (Index block = first; block < last; ++block) {
+  const Index reduced = elements(step.reduced), outputs = elements(step.kept);
+  Index output = first % outputs, part = first / outputs;
+  Odometer kept(step.kept, output);
+  for (Index block = first; block < last; ++block, kept.next()) {
     const Index begin = part * step.part, end = std::min(begin + step.part, reduced);
     const std::byte* base = advance(step.in, step.input, kept.in());
     const auto state =
         begin == end ? fold.identity() : fold_row_as<F, A, kLoading, T>(step, parameters, base, begin, end);
-    sink_state(step, fold, state, kept.out(), block);
-    if (++part == step.parts) part = 0, kept.next();
+    sink_state(step, fold, state, kept.out(), output * step.parts + part);
+    if (++output == outputs) output = 0, ++part;
   }
 }
 
-/// Blocks: output-major, `parts` to an output.
+/// Blocks: part-major. Bundles, and rows that are whole, have one part.
 template <template <class> class F, class A, Loading kLoading = Loading::values>
 void fold_rows(const Arguments& step, Index first, Index last) {
   const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
@@ -87,27 +88,6 @@ void fold_rows(const Arguments& step, Index first, Index last) {
       if (are_short_integers<kLoading, T>(step)) return fold_integer_bundles<F, A, T>(step, parameters, first, last);
     fold_each_row<F, A, kLoading, T>(step, parameters, first, last);
   });
-}
-
-/// The same with states for elements: merges what earlier blocks left, pairwise.
-template <template <class> class F, class A>
-void merge_rows(const Arguments& step, Index first, Index last) {
-  using State = typename F<A>::State;
-  const auto fold = make_fold<F<A>>({.scale = step.scale, .ddof = step.ddof});
-  const Index reduced = elements(step.reduced);
-  Index part = first % step.parts;
-  Odometer kept(step.kept, first / step.parts);
-  for (Index block = first; block < last; ++block) {
-    Tree<F<A>> tree(fold);
-    const Index end = std::min((part + 1) * step.part, reduced);
-    for (Index i = part * step.part; i < end; ++i) {
-      State state;
-      std::memcpy(&state, step.in + (kept.in() + i) * static_cast<Index>(sizeof state), sizeof state);
-      tree.push(state);
-    }
-    sink_state(step, fold, tree.result(), kept.out(), block);
-    if (++part == step.parts) part = 0, kept.next();
-  }
 }
 
 }  // namespace ndfold::simd

@@ -105,31 +105,65 @@ auto fold_leaf(const F<A>& numbers, const F<LanesOf<A>>& lanes, const Leaf<T>& l
   }
 }
 
+/// Some elements, enough for a loop that the compiler makes lanes of.
+inline constexpr Index kSearchedAtOnce = 256;
+template <class F, std::integral T, class A>
+bool any_same(const T* x, A value) {
+  T found = 0;
+  for (Index i = 0; i < kSearchedAtOnce; ++i) found |= static_cast<T>(F::same(static_cast<A>(x[i]), value));
+  return found != 0;
+}
+
+/// Which lanes are the same as `value`, a bit each.
+template <class V>
+[[gnu::always_inline]] inline std::uint64_t same_lanes(V here, ScalarOf<V> value) {
+  const bool is_number = value == value;
+  return bits_of(is_number ? equal(here, splat<V>(value)) : unordered(here, here));
+}
+
+/// The same of kGroups groups of lanes at once, for where the first or the last of them is cannot be predicted.
+inline constexpr Index kSearchedGroups = 4;
+template <Index kGroups, class T, class A>
+[[gnu::always_inline]] inline std::uint64_t same_bits(const T* x, A value) {
+  using V = LanesOf<A>;
+  std::uint64_t bits = 0;
+  for (Index k = 0; k < kGroups; ++k) bits |= same_lanes(load<V>(x + k * kLanes<V>), value) << (k * kLanes<V>);
+  return bits;
+}
+
 /// The first i < n with x[i] the same as `value`: it is there.
 template <class F, class T, class A>
 [[gnu::flatten]] Index find_same(const T* x, Index n, A value) {
-  using V = LanesOf<A>;
   Index i = 0;
-  if constexpr (IsLanes<V>) {
-    constexpr Index kAtOnce = 4, kStep = kAtOnce * kLanes<V>;
-    const V wanted = splat<V>(value);
-    const bool is_number = value == value;
-    const auto found = [&](V here) { return bits_of(is_number ? equal(here, wanted) : unordered(here, here)); };
-    for (; i + kStep <= n; i += kStep) {
-      std::uint64_t bits = 0;  // of four groups at once: where it is cannot be predicted
-      for (Index k = 0; k < kAtOnce; ++k)
-        bits |= static_cast<std::uint64_t>(found(load<V>(x + i + k * kLanes<V>))) << (k * kLanes<V>);
-      if (bits != 0) return i + std::countr_zero(bits);
-    }
-    for (; i + kLanes<V> <= n; i += kLanes<V>)
-      if (const std::uint32_t bits = found(load<V>(x + i)); bits != 0) return i + std::countr_zero(bits);
+  if constexpr (IsLanes<LanesOf<A>>) {
+    constexpr Index kStep = kSearchedGroups * kLanes<LanesOf<A>>;
+    for (; i + kStep <= n; i += kStep)
+      if (const auto bits = same_bits<kSearchedGroups>(x + i, value); bits != 0) return i + std::countr_zero(bits);
+    for (; i + kLanes<LanesOf<A>> <= n; i += kLanes<LanesOf<A>>)
+      if (const auto bits = same_bits<1>(x + i, value); bits != 0) return i + std::countr_zero(bits);
     const int rest = static_cast<int>(n - i);
-    const std::uint32_t bits = found(load_first(x + i, rest)) & ((1u << rest) - 1);
-    return i + std::countr_zero(bits);
-  } else {
-    while (!F::same(static_cast<A>(x[i]), value)) ++i;
-    return i;
+    return i + std::countr_zero(same_lanes(load_first(x + i, rest), value) & ((1u << rest) - 1));
+  } else if constexpr (std::is_integral_v<T>) {
+    while (i + kSearchedAtOnce <= n && !any_same<F>(x + i, value)) i += kSearchedAtOnce;
   }
+  while (!F::same(static_cast<A>(x[i]), value)) ++i;
+  return i;
+}
+
+/// The last.
+template <class F, class T, class A>
+[[gnu::flatten]] Index find_last_same(const T* x, Index n, A value) {
+  if constexpr (IsLanes<LanesOf<A>>) {
+    constexpr Index kStep = kSearchedGroups * kLanes<LanesOf<A>>;
+    for (; n >= kStep; n -= kStep)
+      if (const auto bits = same_bits<kSearchedGroups>(x + n - kStep, value); bits != 0)
+        return n - kStep + 63 - std::countl_zero(bits);
+  } else if constexpr (std::is_integral_v<T>) {
+    while (n >= kSearchedAtOnce && !any_same<F>(x + n - kSearchedAtOnce, value)) n -= kSearchedAtOnce;
+  }
+  do --n;
+  while (!F::same(static_cast<A>(x[n]), value));
+  return n;
 }
 
 /// argmax and argmin: each segment's extremum first; where it matters, the lowest index at which it stands.
@@ -145,11 +179,8 @@ typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<
     const Index lowest = segment.weight < 0 ? last : segment.index;
     if (F<A>::same(value, best.value) && lowest >= best.index) continue;
     if (fold.combine(best, {value, lowest}).index != lowest) continue;
-    Index at = segment.length - 1;
-    if (segment.weight < 0)
-      while (!F<A>::same(static_cast<A>(segment.start[at]), value)) --at;
-    else
-      at = find_same<F<A>>(segment.start, segment.length, value);
+    const Index at = segment.weight < 0 ? find_last_same<F<A>>(segment.start, segment.length, value)
+                                        : find_same<F<A>>(segment.start, segment.length, value);
     best = fold.combine(best, {value, segment.index + at * segment.weight});
   }
   return best;

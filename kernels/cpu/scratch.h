@@ -6,7 +6,7 @@
 
 namespace ndfold::simd {
 
-inline constexpr Index kScratchBytes = 64 << 10;
+inline constexpr Index kScratchBytes = 128 << 10;
 
 /// Memory for arrays, one after the other.
 class Scratch {
@@ -23,11 +23,19 @@ class Scratch {
   Index used_ = 0;
 };
 
-/// Columns whose states for `levels` of a tree, a leaf and its pivots fit the scratch; whole lane groups.
+/// Columns whose states for `levels` of a tree, a leaf and some values fit the scratch; whole lane groups.
 template <class State, class V>
-Index columns_that_fit(Index levels) {
-  const Index group = (levels + 1) * static_cast<Index>(sizeof(State)) + 3 * static_cast<Index>(sizeof(V));
+Index columns_that_fit(Index levels, Index values) {
+  const Index group = (levels + 1) * static_cast<Index>(sizeof(State)) + values * static_cast<Index>(sizeof(V));
   return std::max<Index>(1, (kScratchBytes - 64 * (levels + 4)) / group) * kLanes<V>;
+}
+
+/// `columns` in as few strips as may be, none wider than `most`, all about as wide.
+template <class V>
+Index strip_width(Index columns, Index most) {
+  const Index groups = (columns + kLanes<V> - 1) / kLanes<V>, fit = std::max<Index>(1, most / kLanes<V>);
+  const Index strips = (groups + fit - 1) / fit;
+  return (groups + strips - 1) / strips * kLanes<V>;
 }
 
 }  // namespace ndfold::simd

@@ -4,6 +4,8 @@
 #include "kernels/cpu/softmax_again.h"
 #include "kernels/cpu/softmax_few.h"
 #include "kernels/cpu/softmax_slab.h"
+#include "kernels/cpu/softmax_states.h"
+#include "kernels/cpu/whole_rows.h"
 
 namespace ndfold::simd {
 
@@ -35,9 +37,29 @@ class NearInOutput {
   Axis axes_[kMostAxes];
 };
 
+/// Few columns whose rows follow one another.
+template <class A>
+bool joins_rows(const Arguments& step, const ColumnBlock& block) {
+  return joined_in_tile<A>(step, block) > 1 && are_whole_rows<A>(step, block);
+}
+
+template <MapKind kMap, class A>
+[[gnu::noinline]] void softmax_of_joined_rows(const Arguments& step, Index first, Index last) {
+  for (Index index = first; index < last; ++index) {
+    const ColumnBlock block(step, index);
+    MaxAndSum<A> states[kTileColumns<A>];
+    fold_joined_tile(step, block, joined_in_tile<A>(step, block), states);
+    map_whole_rows<kMap, A>(step, block, [&](Index c) { return states[c]; });
+  }
+  finish_streams();
+}
+
 /// Blocks: line-major, then panels.
 template <class A>
 void softmax_columns(const Arguments& given, Index first, Index last) {
+  if (first < last && joins_rows<A>(given, ColumnBlock(given, first)))
+    return given.sink == SinkKind::softmax ? softmax_of_joined_rows<MapKind::softmax, A>(given, first, last)
+                                           : softmax_of_joined_rows<MapKind::log_softmax, A>(given, first, last);
   if (FewRows<A>::can(given)) return softmax_few_rows<A>(given, first, last);
   const NearInOutput ordered(given);
   const Arguments& step = ordered.step();

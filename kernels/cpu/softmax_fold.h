@@ -123,15 +123,15 @@ void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
   });
 }
 
-/// Blocks as fold_rows.
+/// Blocks: output-major, `parts` to an output; a row is one run.
 template <template <class> class F, class T>
 void fold_dense_rows(const Arguments& step, Index first, Index last) {
   using A = NumberOf<T>;
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   const Index reduced = elements(step.reduced);
   if constexpr (std::is_same_v<F<A>, LogSumExp<A>>)
-    if (step.reduced.rank <= 1 && reduced < 2 * kLongRow<MapKind::log_softmax, A> && step.sink == SinkKind::store &&
-        step.parts == 1 && step.repeat == 1)
+    if (reduced < 2 * kLongRow<MapKind::log_softmax, A> && step.sink == SinkKind::store && step.parts == 1 &&
+        step.repeat == 1)
       return logsumexp_short_rows<T>(step, first, last);
   SoftmaxFold<T> states(step.scale);
   Index part = first % step.parts;
@@ -143,9 +143,7 @@ void fold_dense_rows(const Arguments& step, Index first, Index last) {
     const bool more = block + 1 < last;
     const T* after = more ? elements_at<T>(step.in, kept.in()) : nullptr;
     const Index next = part * step.part, after_n = more ? std::min(step.part, reduced - next) : 0;
-    const bool dense = step.reduced.rank <= 1;
-    const auto state =
-        dense_state(step, states, base, begin, end, dense && more ? after + next : nullptr, dense ? after_n : 0);
+    const auto state = states.fold(base + begin, end - begin, more ? after + next : nullptr, after_n);
     sink_state(step, fold, with_one_nan(state), out, block);
   }
 }

@@ -24,16 +24,60 @@ void sink_tile(const Arguments& step, const NumberFold& fold, const ColumnBlock&
       return store_run(step.output, tile.out, block.column.out, tile.columns, max);
     }
   }
-  sink_columns<V>(step, fold, block, tile.first, tile.columns, states);
+  each_number<V, MaxAndSum<A>>(states, tile.columns, [&](Index at, Index count, const MaxAndSum<A>* some) {
+    sink_columns(step, fold, block, tile.first + at, count, some);
+  });
 }
 
-/// Blocks: line-major, then panels, then parts. F is OnlineSoftmax or finishes its state.
+/// Few columns whose rows fill a tile when they are joined.
+template <class A>
+Index joined_in_tile(const Arguments& step, const ColumnBlock& block) {
+  return JoinedRows::together(step, block, kTileColumns<A>);
+}
+
+/// The states of tiles as wide as `columns`, one after the other.
+template <class A>
+void fold_narrow_tile(const Arguments& step, const std::byte* in, Index columns, Index begin, Index end,
+                      MaxAndSum<A>* states) {
+  using V = LanesOf<A>;
+  const Tile tile{.in = in, .out = nullptr, .columns = columns, .first = 0};
+  const std::byte* following = advance(in, step.input, end * inner(step.reduced).in);
+  with_groups(ColumnPlace<V>::groups(columns), [&](auto count) {
+    TileStates<A, count()> lanes;
+    const auto* folded = fold_tile<count(), A>(step, tile, begin, end, following, lanes);
+    each_number<V, MaxAndSum<A>>(folded, columns, [&](Index at, Index some, const MaxAndSum<A>* numbers) {
+      std::copy(numbers, numbers + some, states + at);
+    });
+  });
+}
+
+/// The states of a block's few columns.
+template <class A>
+void fold_joined_tile(const Arguments& step, const ColumnBlock& block, Index together, MaxAndSum<A>* states) {
+  const OnlineSoftmax<A> fold;
+  const JoinedRows joined(step, block, together);
+  fold_narrow_tile(joined.step(), joined.block().in, joined.block().columns, joined.block().begin, joined.block().end,
+                   states);
+  joined.meet(fold, states);
+  if (joined.rest().begin == block.end) return;
+  MaxAndSum<A> last[kTileColumns<A>];
+  fold_narrow_tile(step, block.in, block.columns, joined.rest().begin, block.end, last);
+  for (Index c = 0; c < block.columns; ++c) states[c] = fold.combine(states[c], last[c]);
+}
+
+/// Blocks: line-major, then parts, then panels. F is OnlineSoftmax or finishes its state.
 template <template <class> class F, class A>
 void fold_softmax_columns(const Arguments& step, Index first, Index last) {
   using V = LanesOf<A>;
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   for (Index index = first; index < last; ++index) {
     const ColumnBlock block(step, index);
+    if (const Index together = joined_in_tile<A>(step, block); together > 1) {
+      MaxAndSum<A> states[kTileColumns<A>];
+      fold_joined_tile(step, block, together, states);
+      sink_columns(step, fold, block, 0, block.columns, states);
+      continue;
+    }
     TileWalk<A> tiles(step, index, index + 1);
     Tile tile, next;
     for (bool any = tiles.next(tile); any; tile = next) {

@@ -11,6 +11,12 @@
 
 namespace ndfold::simd {
 
+/// The best of some elements of a run, and its place there.
+template <class V>
+struct ValueAndPlace {
+  V value, place;
+};
+
 /// Applies `f` to each field of states that may differ in what their fields are made of.
 template <class F, class... V>
 auto each_field(F&& f, V... v) {
@@ -25,6 +31,11 @@ template <class F, class... V>
 auto each_field(F&& f, MaxAndSum<V>... s) {
   using R = decltype(f(s.max...));
   return MaxAndSum<R>{f(s.max...), f(s.sum...)};
+}
+template <class F, class... V>
+auto each_field(F&& f, ValueAndPlace<V>... s) {
+  using R = decltype(f(s.value...));
+  return ValueAndPlace<R>{f(s.value...), f(s.place...)};
 }
 template <class F, class... V>
 auto each_field(F&& f, Moments<V>... s) {

@@ -28,15 +28,23 @@ struct Variance {
 
   ND_HD State identity() const { return {splat<V>(0), splat<V>(0), splat<V>(0)}; }
   ND_HD State map(V x, Index) const { return {splat<V>(1), x, (x - x) * splat<V>(0)}; }  // inf - inf: NaN, as it should
-  ND_HD State combine(State a, State b) const {
+
+  /// Of all elements, and each state's part of them: the same for all pairs of states with these counts.
+  struct Shares {
+    V count, of_a, of_b;
+  };
+  ND_HD Shares shares(State a, State b) const {
     const V count = a.count + b.count;
     const V some = select(equal(count, splat<V>(0)), splat<V>(1), count);
-    const V of_a = a.count / some, of_b = b.count / some;
-    const V distance = select(equal(of_a, splat<V>(0)), splat<V>(0), b.mean - a.mean);
-    const V between = distance * of_b;
-    return {count, select(equal(of_a, splat<V>(0)), b.mean, a.mean + between),
-            a.variance * of_a + b.variance * of_b + between * (distance * of_a)};
+    return {count, a.count / some, b.count / some};
   }
+  ND_HD State combine(State a, State b, Shares share) const {
+    const V distance = select(equal(share.of_a, splat<V>(0)), splat<V>(0), b.mean - a.mean);
+    const V between = distance * share.of_b;
+    return {share.count, select(equal(share.of_a, splat<V>(0)), b.mean, a.mean + between),
+            a.variance * share.of_a + b.variance * share.of_b + between * (distance * share.of_a)};
+  }
+  ND_HD State combine(State a, State b) const { return combine(a, b, shares(a, b)); }
   /// NaN for no elements; divides by max(n - ddof, 0) as NumPy does.
   ND_HD V finalize(State s, Index n) const {
     const V total = static_cast<V>(n), rest = static_cast<V>(n > ddof ? n - ddof : 0);

@@ -105,7 +105,7 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
     const Step& step = plan->steps()[0];
     Array in(item.in);
     fill(in, Values::mixed);
-    const auto run = [&](bool cut) {
+    const auto run = [&](bool cut, Index panel) {
       Array out(item.out);
       cpu::Arguments bound{.kept = {step.kept.data(), static_cast<int>(step.kept.size())},
                            .reduced = {step.reduced.data(), static_cast<int>(step.reduced.size())}};
@@ -115,7 +115,7 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
           static_cast<std::byte*>(out.data()) + step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
       bound.map = step.kernel.map, bound.input = step.kernel.input;
       bound.output = step.kernel.output, bound.sink = step.kernel.sink;
-      bound.residency = step.kernel.residency, bound.part = step.part, bound.parts = step.parts, bound.panel = 24;
+      bound.residency = step.kernel.residency, bound.part = step.part, bound.parts = step.parts, bound.panel = panel;
       bound.repeat = step.repeat, bound.count = step.count, bound.scale = step.scale, bound.alpha = step.alpha;
       const cpu::Kernel kernel = cpu::chosen_level()->catalog().find_kernel(step.kernel, bound);
       std::vector<std::pair<Index, Index>> cuts;
@@ -130,8 +130,10 @@ TEST(executor, kernels_run_any_blocks_in_any_order) {
       EXPECT_TRUE(out.gaps_untouched());
       return out;
     };
-    const Array whole = run(false);
-    for (int round = 0; round < 3; ++round) ASSERT_TRUE(run(true) == whole);
+    for (const Index panel : {24, 64}) {  // of cut vectors, and of whole ones
+      const Array whole = run(false, panel);
+      for (int round = 0; round < 3; ++round) ASSERT_TRUE(run(true, panel) == whole) << panel << " columns a panel";
+    }
     ++steps;
   }
   EXPECT_GT(steps, 80);

@@ -69,13 +69,19 @@ TEST(exponential, of_every_float) {
   constexpr std::uint32_t kBlock = 1 << 10;
   Sweep sweep;
   std::vector<float> x(kBlock), got(kBlock);
-  // Far from 0 there is nothing to measure: results are 0, 1 or inf there, and every 257th bit pattern must do.
+  // Far from 0 there is nothing to measure: results are 0, 1 or inf there, and every 257th bit pattern must do. A
+  // sanitizer looks at memory, not at numbers.
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr std::uint64_t kStride = 61;
+#else
+  constexpr std::uint64_t kStride = 1;
+#endif
   const auto is_close = [](std::uint64_t bits) {
     return (bits & 0x7fffffff) >= 0x2f000000 && (bits & 0x7fffffff) < 0x43000000;
   };
   for (std::uint64_t first = 0; first < kAll;) {
     const bool close = is_close(first);
-    const std::uint64_t stride = close ? 1 : 257;
+    const std::uint64_t stride = close ? kStride : 257;
     std::size_t n = 0;
     for (; n < kBlock && first < kAll && is_close(first) == close; first += stride)
       x[n++] = std::bit_cast<float>(static_cast<std::uint32_t>(first));

@@ -2,6 +2,7 @@
 // past the caches or not, in whatever groups of blocks.
 #include "kernels/cpu/softmax_rows.h"
 
+#include "kernels/cpu/softmax_runs.h"
 #include "tests/cpu/walks.h"
 #include "tests/support/bounds.h"
 
@@ -211,7 +212,7 @@ TEST(softmax_rows, with_special_values) {
 // As the catalog does: dense rows the fast way, others (16-bit floats without lanes) through the walk.
 void fold(const cpu::Arguments& step, Index blocks) {
   const bool is_dense =
-      simd::visit_dense<float>(step, [&]<class T>(T) { simd::fold_dense_rows<simd::LogSumExp, T>(step, 0, blocks); });
+      simd::visit_dense<float>(step, [&]<class T>(T) { simd::fold_dense<simd::LogSumExp, T>(step, 0, blocks); });
   if (!is_dense) simd::fold_rows<simd::LogSumExp, float>(step, 0, blocks);
 }
 

@@ -1,7 +1,7 @@
 // A row of the CPU catalog: one fold in one accumulator type, in each body.
 #pragma once
 #include "kernels/cpu/fold_columns.h"
-#include "kernels/cpu/fold_rows.h"
+#include "kernels/cpu/merge_rows.h"
 
 namespace ndfold::simd {
 

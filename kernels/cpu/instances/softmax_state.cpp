@@ -1,5 +1,5 @@
 #include "kernels/cpu/instances/entry.h"
-#include "kernels/cpu/softmax_fold.h"
+#include "kernels/cpu/softmax_runs.h"
 #include "kernels/cpu/softmax_states.h"
 
 namespace ndfold::simd {
@@ -7,7 +7,7 @@ namespace {
 
 template <template <class> class F, class A>
 void fold_softmax_rows(const Arguments& step, Index first, Index last) {
-  const bool is_done = visit_dense<A>(step, [&]<class T>(T) { fold_dense_rows<F, T>(step, first, last); });
+  const bool is_done = visit_dense<A>(step, [&]<class T>(T) { fold_dense<F, T>(step, first, last); });
   if (!is_done) fold_rows<F, A>(step, first, last);
 }
 

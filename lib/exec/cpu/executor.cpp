@@ -34,8 +34,10 @@ Index in_element_bytes(const Step& step) {
 
 // Decided for the machine at hand: it changes how fast results are written, never what. From half the last cache on,
 // stores through it cost more: softmax [3072,1024] f32, 24 of 32 MiB, took 6.0 elements/ns, 8.6 past it.
+// Larger caches are a whole socket's, with others on it: of 480 MiB a copy got about 64 before it ran at memory's pace.
 bool moves_more_than_caches_hold(const Step& step) {
-  static const auto caches = static_cast<double>(DeviceFacts::host().shared_cache_bytes);
+  constexpr Index kShareOfSocket = 64 << 20;
+  static const auto caches = static_cast<double>(std::min(DeviceFacts::host().shared_cache_bytes, kShareOfSocket));
   return step.bytes_read + step.bytes_written > caches / 2;
 }
 
@@ -78,7 +80,7 @@ struct Share {
 };
 
 void run_blocks(const Kernel& kernel, const Arguments& arguments, double bytes, Workers* workers) {
-  const double worth = std::min(bytes / kBytesWorthATask, static_cast<double>(kernel.blocks));
+  const double worth = std::min(bytes / kBytesWorthATask, static_cast<double>(kernel.blocks / kernel.together));
   if (worth < 2) return kernel.run(arguments, 0, kernel.blocks);
   if (workers == nullptr) workers = &default_workers();
   const Index tasks = std::min(static_cast<Index>(worth), workers->threads() * kTasksPerThread);
