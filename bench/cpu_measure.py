@@ -240,10 +240,11 @@ class Bench:
     def ceilings(self, case, x, out):
         """Name -> (subject, bytes or elements of it): the streams and exponentials that did best at this size."""
         size, threads = case.count * x.itemsize, case.threads
+        source = self.buffers.input(case.dtype, case.count, zeros=case.op == "any")
         found = {}
         for kind in self.kinds(case, size, out):
             for index in self.best_kernels(kind, size, threads):
-                found[f"{kind} {index}"] = self.kernel(kind, index, size, threads)
+                found[f"{kind} {index}"] = self.kernel(kind, index, size, threads, source)
         return {name: made for name, made in found.items() if made}
 
     @staticmethod
@@ -255,10 +256,12 @@ class Bench:
             kinds.append("copy")
         return kinds
 
-    def kernel(self, kind, index, size, threads):
+    def kernel(self, kind, index, size, threads, source=None):
+        """`source`: the case's own memory, for not all of it is equally near; some other without."""
         if kind == "E":
             return self.library.exponential(index), self.library.exponential_count
-        source = self.buffers.input("u8", size)
+        if source is None:
+            source = self.buffers.input("u8", size)
         target = self.buffers.out(size) if kind == "copy" else source
         made, whole = self.library.stream(int(kind == "copy"), index, address(source), address(target), size, threads)
         return (made, whole) if whole else None

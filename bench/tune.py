@@ -28,7 +28,8 @@ from gpu_timing import USUAL, median_microseconds  # noqa: E402
 
 REGIMES = ("rows", "long_rows", "columns", "several", "half", "reduce", "reduce_half")
 THREADS, LOADS, PANELS, BLOCKS = (128, 256, 512), (2, 4, 8), (64, 128, 256, 512), (2, 4, 8, 16)
-SPACE = {"rows_in_lanes": {"threads": THREADS, "unroll": LOADS, "lanes_per_row": (1, 2, 4, 8, 16, 32)},
+SPACE = {"rows_in_bundles": {"threads": THREADS[:2], "unroll": LOADS},
+         "rows_in_lanes": {"threads": THREADS, "unroll": LOADS, "lanes_per_row": (1, 2, 4, 8, 16, 32)},
          "rows_in_block": {"threads": THREADS, "unroll": LOADS},
          "rows_in_cluster": {"threads": THREADS, "unroll": LOADS, "cluster_blocks": BLOCKS},
          "rows_in_grid": {"threads": THREADS, "unroll": LOADS},

@@ -141,7 +141,8 @@ def demonstrate(ndfold):
     explain = ("explain", "--op", "softmax", "--shape", shape, "--axes", axes, "--scale", str(SCALE), *device)
     print(f"explained  ndfold {' '.join(explain)}")
     for line in ndfold.run(*explain).splitlines():
-        print(f"           {line}")
+        if not line.startswith("refused"):
+            print(f"           {line}")
     show_times(ndfold, photo, device)
     show_peaks(ndfold, photo, result)
     shown = (255 * (result / result.max(axis=AXES)) ** 0.25).astype("u1")
