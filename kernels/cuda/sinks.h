@@ -56,11 +56,14 @@ template <class Result>
   visit_element(step.output, [&]<class Out>(Out) { reinterpret_cast<Out*>(step.out)[out] = to_element<Out>(result); });
 }
 
+/// Columns that are not stored may hold the identity, whose index is the last there is: with an offset it wraps.
 template <class F>
 __device__ auto result_of(const Arguments& step, const F& fold, const typename F::State& state) {
-  auto result = fold.finalize(state, step.count);
-  if constexpr (requires { state.index; }) result += step.index_offset;
-  return result;
+  const auto result = fold.finalize(state, step.count);
+  if constexpr (requires { state.index; })
+    return static_cast<Index>(static_cast<std::uint64_t>(result) + static_cast<std::uint64_t>(step.index_offset));
+  else
+    return result;
 }
 
 template <class F>
