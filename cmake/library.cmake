@@ -1,6 +1,6 @@
 # libndfold: the rooms' objects in one library, its exports and its installation.
 
-set(rooms ndfold_plans ndfold_cuda_bind ndfold_exec_cpu ndfold_exec_cuda ndfold_api)
+set(rooms ndfold_plans ndfold_cuda_bind ndfold_kernels_cpu_machine ndfold_exec_cpu ndfold_exec_cuda ndfold_api)
 foreach(level IN LISTS NDFOLD_CPU_LEVELS)
   list(APPEND rooms ndfold_kernels_cpu_${level})
 endforeach()

@@ -62,8 +62,8 @@ class Accumulators {
     if constexpr (AsksPlaces<LaneFold>) place_ = fold.lanes;
   }
 
-  /// n elements, while the lines of those `ahead` further on are asked for: all of them, for a machine that guesses
-  /// what comes next is misled by gaps. Each accumulator gets at most one end.
+  /// n elements, while the lines of those `ahead` further on are asked for unless that is 0: all of them, for a machine
+  /// that guesses what comes next is misled by gaps. Each accumulator gets at most one end.
   template <class T>
   [[gnu::always_inline]] void add(const T* x, Index n, Index ahead) {
     for (; n >= kCount * kWidth; x += kCount * kWidth, n -= kCount * kWidth) add<0>(x, ahead, Groups<kCount>());
@@ -94,7 +94,7 @@ class Accumulators {
   template <int kFirst, class T, int... K>
   [[gnu::always_inline]] void add(const T* x, Index ahead, std::integer_sequence<int, K...>) {
     const V here[] = {load<V>(x + K * kWidth)...};
-    (__builtin_prefetch(x + ahead + K * kWidth), ...);
+    if (ahead != 0) (__builtin_prefetch(x + ahead + K * kWidth), ...);
     watch_.see(here[K]...);
     ((sums_[kFirst + K] = take(sums_[kFirst + K], here[K])), ...);
   }
@@ -111,7 +111,7 @@ class Accumulators {
 
   template <int kTo, class T>
   [[gnu::always_inline]] void add_first(const T* x, int count, Index ahead) {
-    __builtin_prefetch(x + ahead);
+    if (ahead != 0) __builtin_prefetch(x + ahead);
     const V here = load_first(x, count);
     watch_.see(here);
     const auto in_run = first_lanes<ScalarOf<V>>(count);

@@ -98,9 +98,10 @@ struct BundleShape {
   }
 };
 
-/// Elements from a run to the one that lies kAheadBytes of elements behind it.
+/// Elements from a run to the one that lies kAheadBytes of elements behind it; 0 where nothing is asked for.
 template <class T>
 Index runs_ahead(Index length, Index pitch) {
+  if (!kAsksAhead) return 0;
   const Index some = std::max<Index>(length, 1);  // nothing is folded of empty runs
   return (kAheadBytes / static_cast<Index>(sizeof(T)) + some - 1) / some * pitch;
 }

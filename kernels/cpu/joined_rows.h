@@ -8,7 +8,7 @@ namespace ndfold::simd {
 
 /// A block of columns as one of `together` times as many, in `together` times fewer rows; a few rows are left over.
 class JoinedRows {
-  static constexpr Index kWorthwhile = 16;  // joined rows
+  static constexpr Index kWorthwhile = 16;  // joined rows, at least
 
  public:
   /// How many rows become one of at most `most` columns: a power of two, 1 where they stay as they are. Where rows come
@@ -18,9 +18,10 @@ class JoinedRows {
     const bool dense = step.reduced.rank > 0 && block.column.in == 1 && row.in == block.columns;
     if (!dense || block.columns != block.column.size) return 1;
     const Index bits = step.reduced.rank == 1 ? 0 : row.size | block.begin | block.end;
+    const Index limit = std::min(most / block.columns, (block.end - block.begin) / kWorthwhile);
     Index rows = 1;
-    while (2 * rows * block.columns <= most && bits % (2 * rows) == 0) rows *= 2;
-    return block.end - block.begin >= kWorthwhile * rows ? rows : 1;
+    while (2 * rows <= limit && bits % (2 * rows) == 0) rows *= 2;
+    return rows;
   }
 
   JoinedRows(const Arguments& given, const ColumnBlock& from, Index together)

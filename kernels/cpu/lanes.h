@@ -3,6 +3,7 @@
 #include <ndfold/dtype.h>
 
 #include "kernels/cpu/arguments.h"
+#include "kernels/cpu/asking.h"
 #include "kernels/folds/vocabulary.h"
 
 #include <Eigen/Core>
@@ -59,7 +60,7 @@ inline constexpr Index kAheadBytes = 8192, kAheadOfSecondLook = 16384;
 
 template <Index kBytes = kAheadBytes, class T>
 [[gnu::always_inline]] inline void prefetch(const T* x) {  // or GCC takes it for pure, and drops it
-  __builtin_prefetch(reinterpret_cast<const std::byte*>(x) + kBytes);
+  if (kAsksAhead) __builtin_prefetch(reinterpret_cast<const std::byte*>(x) + kBytes);
 }
 
 template <class T>

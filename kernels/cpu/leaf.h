@@ -43,9 +43,11 @@ template <class LaneFold, class Watch, class T>
 [[gnu::flatten, gnu::noinline]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<T>& leaf,
                                                                     Watch& watch) {
   if constexpr (IsLanes<typename LaneFold::Value>) {
-    Accumulators<LaneFold, Watch> sums(fold, watch);
-    for (int s = 0; s < leaf.count; ++s)
-      sums.add(leaf.segments[s].start, leaf.segments[s].length, kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)));
+    const Index ahead = kAsksAhead ? kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)) : 0;
+    Watch seen = watch;  // out of memory, where vectors would wait for those before
+    Accumulators<LaneFold, Watch> sums(fold, seen);
+    for (int s = 0; s < leaf.count; ++s) sums.add(leaf.segments[s].start, leaf.segments[s].length, ahead);
+    watch = seen;
     return sums.total();
   } else {
     auto sum = fold.identity();
