@@ -177,11 +177,12 @@ template <class LaneFold, class Rows>
   return !any(uncertain);
 }
 
-/// max and min quickly, and again exactly where that was not certain: a few columns at a time, which stay in L1.
+/// max and min quickly, and again exactly where that was not certain: a strip's columns at a time ([4096,4096] f32 on a
+/// Zen 4: 2.7 ms with 256 groups, 3.1 with 64).
 template <class LaneFold, class Rows>
 void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Index columns,
                           typename LaneFold::Value* states) {
-  constexpr Index kWidth = kLanes<typename LaneFold::Value>, kGroups = 64;
+  constexpr Index kWidth = kLanes<typename LaneFold::Value>, kGroups = 256;
   const Index whole = columns / kWidth;
   const auto exact = [&](Index group, Index first, Index width) {
     fold_columns_once([&](Index) { return fold; }, RowsFrom<Rows>{rows, first}, count, width, states + group);

@@ -59,7 +59,7 @@ void map_run_again(const T* x, T* to, Index n, A scale, const Normalizer<A>& by)
     const Index count = std::min(kBlock, n - i);
     for (Index piece = 0; piece < count; piece += kPiece) {
       for (Index line = 0; line < kPiece * static_cast<Index>(sizeof(T)); line += 64)
-        __builtin_prefetch(reinterpret_cast<const char*>(x + i + piece - kBlock) + line);
+        ask_early(reinterpret_cast<const char*>(x + i + piece - kBlock) + line);
       write_results<kStreams>(x + i + piece, to + i + piece, std::min(kPiece, count - piece), result);
     }
   }

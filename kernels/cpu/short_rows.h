@@ -39,7 +39,6 @@ class ShortRows {
   using V = LanesOf<A>;
   static constexpr int kWidth = kLanes<V>;
   static constexpr bool kKeeps = kMap == MapKind::softmax;
-  static constexpr Index kAheadBytes = 4096;  // beyond the next batch
 
  public:
   static constexpr int kAtOnce = kWidth;
@@ -99,15 +98,16 @@ class ShortRows {
     V sum[kAtOnce];
     const T* x = rows.in;
     A* powers = powers_;
-    const Index ahead = kAtOnce * rows.in_stride + kAheadBytes / static_cast<Index>(sizeof(T));
+    const Index beyond_batch = kAsksAhead ? ahead_elements<T>() / 2 : ahead_elements<T>();
+    const Index ahead = kAtOnce * rows.in_stride + beyond_batch;
     for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, powers += pitch()) {
       const Exponent<A> exponent(scale_, shift[r]);
       V all = select(first_lanes<A>(rest_), power_below_one(exponent(load_elements(x + full() * kWidth, rest_))),
                      splat<V>(0));
       if constexpr (kKeeps) store(powers + full() * kWidth, all);
-      __builtin_prefetch(x + full() * kWidth + ahead);
+      ask_early(x + full() * kWidth + ahead);
       for (Index k = 0; k < full(); ++k) {
-        __builtin_prefetch(x + k * kWidth + ahead);
+        ask_early(x + k * kWidth + ahead);
         const V power = power_below_one(exponent(load_elements(x + k * kWidth)));
         if constexpr (kKeeps) store(powers + k * kWidth, power);
         all = all + power;

@@ -111,8 +111,8 @@ class SoftmaxPipeline {
   // What is asked for early is further runs and rows, wherever those begin.
   Index ahead_of(const Piece& piece) const {
     constexpr Index kShortRun = 128;  // where divisions cost more than waiting
-    const Index run = inner(reduced_).size, at = piece.at + kAheadElements<T>;
-    if (run < kShortRun) return kAheadElements<T>;
+    const Index run = inner(reduced_).size, at = piece.at + ahead_elements<T>();
+    if (run < kShortRun) return ahead_elements<T>();
     const Index in_row = at % elements_;
     return at / elements_ * row_stride_ + in_row / run * run_stride_ + in_row % run - piece.from;
   }

@@ -88,7 +88,7 @@ class RunsFold {
     const Exponent<A> exponent(scale_, max);
     most_ = splat<V>(-kInfinity<V>);
     tree_.start();
-    const int ahead = static_cast<int>((kAheadElements<T> - 1) / block.runs[0].n) + 1;
+    const int ahead = static_cast<int>((ahead_elements<T>() - 1) / block.runs[0].n) + 1;
     for (int i = 0; i < block.count; ++i) {
       const int later = i + ahead;
       const auto asked = later < next.count ? next.runs[later] : after.run(later - next.count);
