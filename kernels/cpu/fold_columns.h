@@ -165,12 +165,23 @@ void fold_block(const Arguments& step, const FoldParameters& parameters, const C
     fold_panel<F, A, kLoading, T>(step, parameters, block, take);
 }
 
-/// Columns of rows that are joined: a strip, whose states fit a stack. Rows of a page are streams by themselves; what
-/// is read in turns within a page is not ([65536,256] f32 on a Zen 4: 12 GB/s apart, 27 in strips of 16 KiB).
+/// Columns of rows that are joined, at most: a strip, whose states fit a stack.
 template <template <class> class F, class A, class T>
 inline constexpr Index kJoinedColumns = std::min<Index>(kStripBytes<F<LanesOf<A>>> / sizeof(T),
                                                         (32 << 10) / sizeof(typename F<A>::State));
-inline constexpr Index kLeastJoined = 4;
+
+/// How many rows are folded as one; 1 where they stay as they are. Two lines or fewer are joined to fill lanes. Beyond
+/// the caches rows of less than a page are joined to strips, for what is read in turns within a page is no stream
+/// ([65536,256] f32 on a Zen 4: 12 GB/s apart, 27 so); in them that costs more than it wins.
+template <template <class> class F, class A, class T>
+Index rows_together(const Arguments& step, const ColumnBlock& block) {
+  constexpr Index kFew = 128, kJoinedFew = 1 << 10, kPage = 4 << 10, kCached = 512 << 10;
+  const Index row = block.columns * static_cast<Index>(sizeof(T));
+  const bool is_stream = row <= kPage && row * (block.end - block.begin) > kCached;
+  if (!is_stream && row > kFew) return 1;
+  constexpr Index kFewColumns = std::min(kJoinedFew / static_cast<Index>(sizeof(T)), kJoinedColumns<F, A, T>);
+  return JoinedRows::together(step, block, is_stream ? kJoinedColumns<F, A, T> : kFewColumns);
+}
 
 /// A block of few columns: `together` rows at a time are folded as one.
 template <template <class> class F, class A, Loading kLoading, class T>
@@ -201,8 +212,8 @@ void fold_columns(const Arguments& step, Index first, Index last) {
     const auto fold = make_fold<F<A>>(parameters);
     for (Index at = first; at < last;) {
       const ColumnBlock block(step, at, last - at);
-      const Index together = JoinedRows::together(step, block, kJoinedColumns<F, A, T>);
-      if (together >= kLeastJoined)
+      const Index together = rows_together<F, A, T>(step, block);
+      if (together > 1)
         fold_joined_rows<F, A, kLoading, T>(step, parameters, block, together);
       else
         fold_block<F, A, kLoading, T>(step, parameters, block,
