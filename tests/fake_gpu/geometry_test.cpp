@@ -75,7 +75,7 @@ int run_all(std::span<const Shape> shapes, std::initializer_list<Layout> layouts
     EXPECT_TRUE(facts);
     for (const Shape& shape : shapes)
       for (const Layout layout : layouts)
-        for (const std::string strategy : kGpuStrategies)
+        for (const std::string strategy : kReadingStrategies)
           for (const GpuRequest& item : requests_of(shape, layout, strategy)) {
             SCOPED_TRACE(::testing::Message()
                          << item.name << ' ' << name(layout) << " of " << device.numbers.multiprocessors);

@@ -2,21 +2,9 @@
 #pragma once
 #include "tests/fake_gpu/fake_gpu.h"
 #include "tests/support/compare.h"
+#include "tests/support/strategies.h"
 
 namespace ndfold::test {
-
-inline constexpr const char* kGpuStrategies[] = {"copy",
-                                                 "rows_in_bundles",
-                                                 "rows_in_lanes",
-                                                 "rows_in_block",
-                                                 "rows_in_cluster",
-                                                 "rows_in_grid",
-                                                 "columns_in_block",
-                                                 "columns_in_cluster",
-                                                 "columns_in_grid",
-                                                 "split",
-                                                 "permute_then_rows",
-                                                 "softmax_chain"};
 
 struct GpuRequest {
   std::string name;

@@ -123,7 +123,7 @@ TEST(fake_gpu_simulated, plans_by_each_strategy) {
   const ViewDesc row = dense(DType::f32, {2, 4500}), column = dense(DType::f32, {300, 19}),
                  middle = lay_out(DType::f32, {3, 40, 5}, Layout::permuted, 3);
   int runs = 0;
-  for (const std::string strategy : kGpuStrategies)
+  for (const std::string strategy : kReadingStrategies)
     for (const GpuRequest& item :
          {softmax_over(row, {1}, strategy), softmax_over(column, {0}, strategy), softmax_over(middle, {1}, strategy),
           reduce_over(ReduceOp::sum, row, {1}, strategy), reduce_over(ReduceOp::var, column, {0}, strategy),
@@ -182,7 +182,7 @@ TEST(fake_gpu_simulated, whatever_an_override_says) {
       {.threads = 256, .lanes_per_row = 2, .unroll = 1, .panel_bytes = 256, .cluster_blocks = 2},
       {.threads = 512, .lanes_per_row = 32, .unroll = 8, .panel_bytes = 512, .cluster_blocks = 4}};
   int runs = 0;
-  for (const std::string strategy : kGpuStrategies)
+  for (const std::string strategy : kReadingStrategies)
     for (const Tuning& use : kEnds) {
       const auto rows = rows_with(strategy, use);
       if (rows.empty()) continue;

@@ -1,22 +1,10 @@
 // Small shapes that reach each kernel, for compute-sanitizer: every buffer is an allocation of its own, of exactly its
 // bytes, and nothing that a run has to write was written before.
 #include "tests/gpu/trial.h"
+#include "tests/support/strategies.h"
 
 namespace ndfold::test {
 namespace {
-
-constexpr const char* kStrategies[] = {"copy",
-                                       "rows_in_bundles",
-                                       "rows_in_lanes",
-                                       "rows_in_block",
-                                       "rows_in_cluster",
-                                       "rows_in_grid",
-                                       "columns_in_block",
-                                       "columns_in_cluster",
-                                       "columns_in_grid",
-                                       "split",
-                                       "permute_then_rows",
-                                       "softmax_chain"};
 
 class sanitizer : public OnDevice {
  protected:
@@ -48,7 +36,7 @@ class sanitizer : public OnDevice {
   void expect_each(const AnyRequest& request, DType type, DType output, const Sizes& sizes, const Sizes& out,
                    Values values = Values::mixed) {
     for (const Layout layout : {Layout::row_major, Layout::stepped})
-      for (const std::string strategy : kStrategies) {
+      for (const std::string strategy : kReadingStrategies) {
         SCOPED_TRACE(strategy + ' ' + std::string(name(type)) + ' ' + ::testing::PrintToString(sizes));
         expect_right_in_exact_memory(request, lay_out(type, sizes, layout, 2), dense(output, out), values, small(),
                                      strategy, layout == Layout::row_major ? 1 : 0);

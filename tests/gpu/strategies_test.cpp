@@ -1,23 +1,11 @@
 // Every strategy by name on every case that it can take, on the device as it is and on smaller plans for it; and the
 // fused ones against the literal chain.
+#include "tests/support/strategies.h"
+
 #include "tests/gpu/trial.h"
 
 namespace ndfold::test {
 namespace {
-
-constexpr const char* kStrategies[] = {"nothing",
-                                       "copy",
-                                       "rows_in_bundles",
-                                       "rows_in_lanes",
-                                       "rows_in_block",
-                                       "rows_in_cluster",
-                                       "rows_in_grid",
-                                       "columns_in_block",
-                                       "columns_in_cluster",
-                                       "columns_in_grid",
-                                       "split",
-                                       "permute_then_rows",
-                                       "softmax_chain"};
 
 struct Shape {
   Sizes sizes;
@@ -96,7 +84,7 @@ void add(std::vector<Trial>& trials, const Shape& shape, const Subject& subject,
   const bool folds = std::holds_alternative<ReduceSpec>(subject.request);
   const Sizes out = folds ? output_sizes(shape.sizes, shape.axes) : shape.sizes;
   const bool stepped = !folds && layout == Layout::stepped;
-  for (const char* strategy : kStrategies)
+  for (const char* strategy : kGpuStrategies)
     trials.push_back({.name = std::string(name(subject.in)) + ' ' + ::testing::PrintToString(shape.sizes) + " axes " +
                               text(shape.axes) + ' ' + std::string(name(layout)) + " with " +
                               std::to_string(device.multiprocessors) + " multiprocessors",

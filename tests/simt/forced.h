@@ -1,6 +1,7 @@
 // One case of the matrix: a request on a device, forced by name, judged and counted.
 #pragma once
 #include "tests/simt/simulate.h"
+#include "tests/support/strategies.h"
 
 #include <gtest/gtest.h>
 
@@ -39,19 +40,5 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   ++tally.strategies[run.strategy];
   tally.worst = std::max(tally.worst, run.worst);
 }
-
-inline constexpr const char* kStrategies[] = {"nothing",
-                                              "copy",
-                                              "rows_in_bundles",
-                                              "rows_in_lanes",
-                                              "rows_in_block",
-                                              "rows_in_cluster",
-                                              "rows_in_grid",
-                                              "columns_in_block",
-                                              "columns_in_cluster",
-                                              "columns_in_grid",
-                                              "split",
-                                              "permute_then_rows",
-                                              "softmax_chain"};
 
 }  // namespace simt

@@ -38,7 +38,7 @@ TEST(strategies, softmax_by_each) {
   Tally tally;
   for (const Shape& shape : kShapes)
     for (const auto& [layout, device] : kSettings)
-      for (const std::string strategy : kStrategies) {
+      for (const std::string strategy : kGpuStrategies) {
         SCOPED_TRACE(text(shape, layout, device, strategy));
         const SoftmaxKind kind = layout == Layout::reversed ? SoftmaxKind::log_softmax : SoftmaxKind::softmax;
         Array in(lay_out(DType::f32, shape.sizes, layout, 6), 1);
@@ -58,7 +58,7 @@ void reduce_by_each(std::initializer_list<ReduceOp> ops, std::initializer_list<L
     for (const auto& [layout, device] : kSettings) {
       if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) continue;
       for (const ReduceOp op : ops)
-        for (const std::string strategy : kStrategies) {
+        for (const std::string strategy : kGpuStrategies) {
           if (facts(op).needs_elements && shape.sizes == Sizes{3, 0}) continue;
           SCOPED_TRACE(std::string(name(op)) + ' ' + text(shape, layout, device, strategy));
           Array in(lay_out(DType::f32, shape.sizes, layout, 6), 2);

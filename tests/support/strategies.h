@@ -1,0 +1,25 @@
+// The names of all strategies for a GPU, to force each of them.
+#pragma once
+#include <array>
+#include <span>
+
+namespace ndfold::test {
+
+inline constexpr std::array kGpuStrategies = {"nothing",
+                                              "copy",
+                                              "rows_in_bundles",
+                                              "rows_in_lanes",
+                                              "rows_in_block",
+                                              "rows_in_cluster",
+                                              "rows_in_grid",
+                                              "columns_in_block",
+                                              "columns_in_cluster",
+                                              "columns_in_grid",
+                                              "split",
+                                              "permute_then_rows",
+                                              "softmax_chain"};
+
+/// Those that read something.
+inline constexpr std::span kReadingStrategies = std::span(kGpuStrategies).subspan<1>();
+
+}  // namespace ndfold::test
