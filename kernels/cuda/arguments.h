@@ -55,7 +55,8 @@ struct AxisTurn {
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
-/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another.
+/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of kept
+/// columns with the nearest reduced one.
 struct Arguments {
   const std::byte* in = nullptr;  ///< with the step's offset
   std::byte* out = nullptr;
@@ -69,12 +70,15 @@ struct Arguments {
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   double scale = 1, alpha = 1;
 
-  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins
+  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins; elementwise: what a part is a part of
   Divider by_packs = {};   ///< divides by packs_of_run
   Index panels = 1;        ///< columns: panels side by side; permute: tiles along the lane axis
   Divider by_panels = {};
   Index cross_tiles = 1;  ///< permute: tiles along the cross axis
   Divider by_cross_tiles = {};
+  Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
+  Divider by_sheets = {};
+  Divider by_parts = {};  ///< elementwise: divides by parts
   bool whole_runs = false;  ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
   Scope scope = Scope::block;
@@ -86,7 +90,8 @@ struct Arguments {
   Index widest_panel = 1;  ///< columns: elements side by side, at most
   Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of
   int phase = 0;           ///< columns: elements by which panels begin before the axis, so that packs are aligned
-  int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis
+  int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis;
+                                        ///< elementwise: packs or rows of a tile, behind one another
   MapKind map = MapKind::none;
   SinkKind sink = SinkKind::store;
   DType output = DType::f32;

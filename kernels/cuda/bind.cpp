@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace ndfold::cuda {
 namespace {
 
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
-constexpr Index kVectorBytes = 16;  // of the widest load (pack.h)
+constexpr Index kMappedPacks = 16;  // of a lane, where the value behind them stays
 
 Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 Index power_of_two(Index n) {
@@ -47,8 +48,8 @@ void cover_runs(const Bound& bound, int phase, Arguments& to) {
 Index panels_of(const Bound& bound, int phase, Arguments& to) {
   const Index size = to.lane_axis.size, lanes = ceil_divide(size + phase, bound.columns);
   to.phase = phase;
-  to.lanes = static_cast<int>(std::min<Index>(to.widest_panel / bound.columns, power_of_two(lanes)));
-  return ceil_divide(size + phase, static_cast<Index>(to.lanes) * bound.columns);
+  to.lanes = static_cast<int>(std::min(power_of_two(to.widest_panel / bound.columns), power_of_two(lanes)));
+  return ceil_divide(size + phase, std::min(to.widest_panel, static_cast<Index>(to.lanes) * bound.columns));
 }
 
 void cover_columns(const Bound& bound, int phase, Arguments& to) {
@@ -100,6 +101,14 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
   put_turns(to, {.size = 0});
   const Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  if (bound.shifted) {
+    to.columns = planned;
+    to.lanes = static_cast<int>((planned + bound.pack) / bound.pack);
+    to.panels = ceil_divide(to.lane_axis.size, planned);
+    to.by_panels = divide_by(to.panels);
+    to.tiles = product_of(tiles) * to.panels;
+    return;
+  }
   const bool wide = std::min(planned, to.lane_axis.size) >= Index{kWarp} * found.packs * bound.columns &&
                     planned > Index{bound.launch.threads} * bound.columns;
   if (wide) bound.columns *= to.packs_of_lane = found.packs;
@@ -110,12 +119,83 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   bound.panels_are_fixed = step.kernel.scope == Scope::grid;
 }
 
+// As many lanes as hold the same columns with each of their packs; the states of a column meet in shared memory.
+void bind_joined(const Step& step, const Found& found, Bound& bound) {
+  Arguments& to = bound.arguments;
+  const Index together = packs_together(to.lane_axis.size, bound.pack);
+  to.lanes = static_cast<int>(bound.launch.threads / together * together);
+  to.columns = to.lane_axis.size;
+  to.tiles = product_of(step.kept) / to.lane_axis.size;
+  const Index rows = to.lanes * bound.pack / to.lane_axis.size;
+  to.tile_bytes = std::max<Index>(kExchangeBytes, rows * found.state_bytes);
+  bound.launch.shared_bytes = to.tile_bytes;
+}
+
+// Lanes side by side that leave the fewest of them idle: a power of two; the widest of those.
+Index lanes_across(Index packs, Index most) {
+  const auto idle = [&](Index lanes) { return ceil_divide(packs, lanes) * lanes - packs; };
+  Index best = std::min(most, power_of_two(packs));
+  for (Index lanes = best / 2; lanes >= kWarp; lanes /= 2)
+    if (idle(lanes) < idle(best)) best = lanes;
+  return best;
+}
+
+// Lanes lie along kept columns, whose rows follow one another; along a line that has one value; or, of few columns that
+// are no whole packs, along their rows as one line.
 void bind_elementwise(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   auto walk = elementwise_axes(step);
   to.lane_axis = take_last(walk);
+  to.cross_axis = to.lane_axis;
+  to.columns = 0;
+  Index part = std::max<Index>(1, step.part / bound.pack);
+  if (to.lane_axis.value != 0) {
+    const auto cross =
+        std::find_if(walk.rbegin(), walk.rend(), [](const AxisNumbers& axis) { return axis.value == 0; });
+    to.cross_axis = cross == walk.rend() ? AxisNumbers{} : *cross;
+    if (cross != walk.rend()) walk.erase(std::next(cross).base());
+    AxisNumbers &lane = to.lane_axis, &rows = to.cross_axis;
+    part = step.part;
+    if (lane.in == 1 && rows.in == lane.size && rows.out == lane.out * lane.size && lane.size % bound.pack != 0 &&
+        packs_together(lane.size, bound.pack) <= bound.launch.threads) {
+      to.columns = lane.size;
+      lane.size *= rows.size;
+      part = std::max<Index>(1, step.part * to.columns / bound.pack);
+    }
+  }
   put_axes(to, to.walk, walk);
-  to.reduced = product_of(step.kept) * product_of(step.reduced);
+  to.reduced = product_of(walk);
+  to.part = to.cross_axis.size == product_of(step.reduced) ? part : std::numeric_limits<Index>::max();
+}
+
+void cover_elements(const Bound& bound, int phase, Arguments& to) {
+  const bool is_joined = to.columns > 0, in_line = to.lane_axis.value == 0 || is_joined;
+  const bool rows_begin_alike = in_line || to.cross_axis.in % bound.pack == 0;
+  const int before = bound.runs_begin_alike && rows_begin_alike ? phase : bound.pack - 1;
+  const Index packs = ceil_divide(to.lane_axis.size + before, bound.pack);
+  const Index threads = std::bit_floor(static_cast<unsigned>(bound.launch.threads));
+  if (is_joined) {
+    const Index together = packs_together(to.columns, bound.pack);
+    to.lanes = static_cast<int>(bound.launch.threads / together * together);
+  } else if (in_line) {
+    const Index enough = power_of_two(ceil_divide(packs, kMappedPacks));
+    to.lanes = static_cast<int>(std::min({threads, power_of_two(packs), std::max<Index>(enough, kWarp)}));
+  } else {
+    const Index most = rows_begin_alike ? threads : std::max<Index>(1, threads / bound.pack);
+    to.lanes = static_cast<int>(lanes_across(packs, most));
+  }
+  to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes - 1)));
+  const Index slots = std::max<Index>(1, bound.launch.threads >> to.lane_bits);
+  to.tile_height = static_cast<int>((in_line ? to.lanes : slots) * kMappedPacks);
+  to.panels = in_line ? 1 : ceil_divide(packs, to.lanes);
+  to.sheets = in_line ? ceil_divide(to.reduced, slots) : to.reduced * to.panels;
+  to.packs_of_run = in_line ? packs : to.cross_axis.size;
+  to.part = std::min(to.part, to.packs_of_run);
+  to.parts = ceil_divide(to.packs_of_run, to.part);
+  to.tiles = to.sheets * to.parts * ceil_divide(to.part, to.tile_height);
+  to.by_panels = divide_by(to.panels);
+  to.by_sheets = divide_by(to.sheets);
+  to.by_parts = divide_by(to.parts);
 }
 
 void bind_permute(const Step& step, Bound& bound) {
@@ -144,22 +224,13 @@ void bind_permute(const Step& step, Bound& bound) {
 
 // What depends on where the input begins.
 void cover(const Bound& bound, int phase, Arguments& to) {
-  if (bound.bundles) return;
+  if (bound.bundles || bound.joined || bound.shifted) return;
   if (bound.body == Body::columns)
     cover_columns(bound, phase, to);
+  else if (bound.body == Body::elementwise)
+    cover_elements(bound, phase, to);
   else
     cover_runs(bound, phase, to);
-}
-
-// What few_rows.h does with speed; it takes the rest column by column.
-bool has_few_rows(const Step& step) {
-  const KernelKey& key = step.kernel;
-  const bool is_index = key.fold == FoldKind::argmax || key.fold == FoldKind::argmin;
-  const bool is_usual = is_index
-                            ? key.output == DType::i64
-                            : key.output == key.accumulate || key.output == DType::bf16 || key.output == DType::f16;
-  return key.scope == Scope::block && key.sink == SinkKind::store && step.parts == 1 && step.repeat == 1 && is_usual &&
-         product_of(step.reduced) <= kFewRows;
 }
 
 MapKind map_of(const KernelKey& key) {
@@ -187,33 +258,6 @@ Divider divide_by(Index divisor) {
           .shift = bits - 1};
 }
 
-Layout layout_of(const Step& step) {
-  if (step.kernel.body == Body::elementwise) {
-    auto axes = elementwise_axes(step);
-    return {.dense = take_last(axes).in == 1};
-  }
-  const auto pack = std::max<Index>(1, kVectorBytes / static_cast<Index>(size_bytes(step.kernel.input)));
-  const auto whole = [&](const std::vector<AxisNumbers>& axes) {
-    return std::all_of(axes.begin(), axes.end(), [&](const AxisNumbers& axis) { return axis.in % pack == 0; });
-  };
-  if (step.kernel.body == Body::rows) {
-    auto walk = numbers_of(step.reduced);
-    const AxisNumbers lane = take_last(walk);
-    return {.dense = lane.in == 1 && lane.size % pack == 0 && whole(walk) && whole(numbers_of(step.kept)),
-            .in_line = lane.in == 1 && walk.empty()};
-  }
-  if (step.kernel.body == Body::columns) {
-    auto tiles = numbers_of(step.kept);
-    const auto walk = numbers_of(step.reduced);
-    return {.dense = take_last(tiles).in == 1 && whole(tiles) && whole(walk),
-            .few_rows = has_few_rows(step),
-            .in_line = walk.size() < 2};
-  }
-  if (step.kernel.body != Body::permute) return {};
-  const PermuteAxes axes = permute_axes(step);
-  return {.dense = axes.lane.in == 1, .same_axis = axes.same_axis};
-}
-
 Bound bind(const Step& step, const Found& found) {
   Bound bound;
   bound.in = step.in;
@@ -224,6 +268,8 @@ Bound bind(const Step& step, const Found& found) {
   bound.pack = found.pack;
   bound.columns = std::max(found.pack, found.columns);
   bound.bundles = found.bundles;
+  bound.joined = found.state_bytes != 0;
+  bound.shifted = found.shifted;
   bound.element_bytes = static_cast<Index>(size_bytes(step.kernel.input));
   if (step.kernel.source != SourceKind::states) bound.in_bytes = step.in_offset * bound.element_bytes;
   if (step.kernel.sink != SinkKind::store_state)
@@ -254,7 +300,10 @@ Bound bind(const Step& step, const Found& found) {
       bind_rows(step, bound);
       if (bound.bundles) bind_bundles(step, bound);
       break;
-    case Body::columns: bind_columns(step, found, bound); break;
+    case Body::columns:
+      bind_columns(step, found, bound);
+      if (bound.joined) bind_joined(step, found, bound);
+      break;
     case Body::elementwise: bind_elementwise(step, bound); break;
     case Body::permute: bind_permute(step, bound); break;
   }

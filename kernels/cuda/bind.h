@@ -12,6 +12,8 @@ struct Found {
   int columns = 0;       ///< of a lane, where they are more than a pack
   int packs = 1;         ///< as many columns once more, that a lane of a wide panel may have
   bool bundles = false;  ///< rows come in bundles (bundles.h)
+  bool shifted = false;  ///< columns: packs begin elsewhere from row to row (Shifted)
+  int state_bytes = 0;   ///< of a state, where rows are joined (joined_rows.h); else 0
 };
 
 struct Pointers {
@@ -33,6 +35,8 @@ struct Layout {
   bool dense = false;      ///< packs are neighbours in the input, and of every run those of all are whole
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
   bool few_rows = false;   ///< columns: so few rows that lanes had better share none (few_rows.h)
+  bool shifted = false;    ///< columns: no whole packs, of rows that follow one another (Shifted in source.h)
+  bool joined = false;     ///< columns: few, no whole packs, of rows that follow one another (joined_rows.h)
   bool in_line = false;    ///< rows: all elements behind an output are neighbours; columns: they lie along one axis
 };
 
@@ -51,6 +55,7 @@ struct Bound {
   int pack = 1;
   int columns = 1;  ///< of a lane
   bool bundles = false;
+  bool joined = false, shifted = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: groups of blocks were counted with them
 };

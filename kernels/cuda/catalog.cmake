@@ -146,19 +146,13 @@ catalog_truths(any               Any               logical.h)
 catalog_truths(all               All               logical.h)
 catalog_truths(count_nonzero     CountNonzero      logical.h)
 
-# A softmax writes the type it reads in many ways, other floats in few; its states are a fold like any other.
+# A softmax writes the type it reads in many ways, other floats in few; its states are those of logsumexp.
 foreach(element f32 f16 bf16 f64)
   set(number float)
   if(${element} STREQUAL f64)
     set(number double)
   endif()
   set(rows)
-  if(${element} STREQUAL f32 OR ${element} STREQUAL f64)
-    append_merge(rows softmax Softmax ${element} ${number})
-    append_rows(rows softmax Softmax few ${element} ${number} ${element})
-  else()
-    append_rows(rows softmax Softmax few f32 ${number} ${element})
-  endif()
   list(APPEND rows "softmax_row<${number}, ${type_${element}}, ${type_${element}}, Breadth::many>()")
   catalog_file(softmax_${element} online_softmax.h ${rows})
 

@@ -3,12 +3,16 @@
 namespace ndfold::cuda {
 namespace {
 
+// The states of a softmax are those of logsumexp.
+FoldKind states_of(FoldKind fold) { return fold == FoldKind::softmax ? FoldKind::logsumexp : fold; }
+
 bool serves(const CatalogRow& row, const KernelKey& key) {
   switch (row.service) {
     case Service::move: return size_bytes(row.input) == size_bytes(key.input);
     case Service::map: return row.accumulate == key.accumulate && row.input == key.input && row.output == key.output;
-    case Service::merge: return row.fold == key.fold && row.accumulate == key.accumulate;
-    case Service::fold: return row.fold == key.fold && row.accumulate == key.accumulate && row.input == key.input;
+    case Service::merge: return row.fold == states_of(key.fold) && row.accumulate == key.accumulate;
+    case Service::fold:
+      return row.fold == states_of(key.fold) && row.accumulate == key.accumulate && row.input == key.input;
     case Service::softmax:
       return row.accumulate == key.accumulate && row.input == key.input && row.output == key.output;
   }

@@ -28,14 +28,41 @@ struct Panel {
 
 template <int kSize>
 __device__ StatePlaces places_of(const Arguments& step, const Panel<kSize>& panel) {
-  return {panel.out, panel.pitch * step.lane_axis.out, panel.outputs + panel.column, panel.pitch, panel.low, panel.high};
+  return {panel.out, panel.pitch * step.lane_axis.out, panel.outputs + panel.column, panel.pitch, panel.low,
+          panel.high};
+}
+
+/// A panel of the rows of one slot, whose packs are aligned in memory where the slot's rows begin alike: they begin
+/// `lanes.shift` columns before the panel, and the last may end beyond it.
+template <int kSize>
+__device__ Panel<kSize> shifted_panel_of(const Arguments& step, Index tile, Index row, ShiftedLanes& lanes, int bytes) {
+  const AxisNumbers& axis = step.lane_axis;
+  const Index outer = quotient(tile, step.by_panels), width = step.columns;
+  const Index start = (tile - outer * step.panels) * width;
+  const Offsets base = offsets(step, step.tile, outer);
+  const auto address = reinterpret_cast<std::uintptr_t>(step.in) / static_cast<unsigned>(bytes);
+  lanes.shift = static_cast<int>((address + static_cast<std::uintptr_t>(base.in + row * axis.size + start)) % kSize);
+  const Index left = axis.size - start < width ? axis.size - start : width;
+  Panel<kSize> panel;
+  panel.outputs = outer * axis.size;
+  panel.pitch = 1;
+  panel.column = start + lanes.first_column(kSize);
+  panel.in = base.in + panel.column;
+  panel.out = base.out + panel.column * axis.out;
+  const auto within = [](Index n) { return static_cast<int>(n < 0 ? 0 : n > kSize ? kSize : n); };
+  panel.low = within(start - panel.column);
+  panel.high = within(start + left - panel.column);
+  panel.first = 0;
+  panel.width = static_cast<int>(left);
+  return panel;
 }
 
 /// Panels begin `phase` elements before the axis, so that packs are aligned in memory.
 template <int kSize>
 __device__ Panel<kSize> panel_of(const Arguments& step, Index tile, const ColumnLanes& lanes) {
   const AxisNumbers& axis = step.lane_axis;
-  const int width = lanes.across * kSize;
+  const int width =
+      lanes.across * kSize < step.widest_panel ? lanes.across * kSize : static_cast<int>(step.widest_panel);
   const Index outer = quotient(tile, step.by_panels);
   const Index start = (tile - outer * step.panels) * width - step.phase;
   const Offsets base = offsets(step, step.tile, outer);
@@ -47,7 +74,8 @@ __device__ Panel<kSize> panel_of(const Arguments& step, Index tile, const Column
   panel.out = base.out + panel.column * axis.out;
   const auto within = [](Index n, int most) { return static_cast<int>(n < 0 ? 0 : n > most ? most : n); };
   panel.low = within(-panel.column, kSize);
-  const int left = within(axis.size - panel.column, kSize * panel.pitch);
+  const Index end = start + width < axis.size ? start + width : axis.size;
+  const int left = within(end - panel.column, kSize * panel.pitch);
   panel.high = 0;
 #pragma unroll
   for (int c = 0; c < kSize; ++c) panel.high += c * panel.pitch < left;
@@ -228,6 +256,29 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Sou
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   else if (panel.low < panel.high)
     fold_rows_of_panel<false, 1, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
+  tree.result(states);
+}
+
+/// Only the first row and the last may have nothing before and after them.
+template <class Source, int kUnroll, class F>
+__device__ void fold_shifted_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
+                                   RowsOfSlot rows, typename F::State (&states)[Source::kSize]) {
+  TreeLevels<F, Source::kSize> levels;
+  Tree<F, Source::kSize> tree(fold, levels);
+  const Index first = rows.begin + rows.slot, last = step.reduced - 1;
+  const ReadAgain::Place<Pack<typename Source::Element, Source::kSize>> waiting(step);
+  if (panel.low < panel.high) {
+    RowsOfSlot inner = rows;
+    if (first == 0) inner.begin += rows.slots;
+    if (inner.end > last) inner.end = last;
+    fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, inner, 0, 0, waiting, tree);
+    const auto fold_end = [&](Index row) {
+      RowCursor<Source> cursor(step, {row, row + 1, 0, 0});
+      fold_batch_of_panel<false, false, 1>(fold, step, panel, cursor, 1, 0, 0, waiting, tree);
+    };
+    if (first == 0) fold_end(0);
+    if (rows.end > last && last > 0 && last >= first && (last - first) % rows.slots == 0) fold_end(last);
+  }
   tree.result(states);
 }
 

@@ -12,9 +12,9 @@ using InPlace = Pack<typename Source::Element, kIsApart<Source> ? 1 : Source::kS
 
 /// Places that a row of a panel takes: as many in every panel, so that a place always belongs to the same lane.
 template <class Source>
-__device__ int places_of_row(const Arguments& step, const ColumnLanes& lanes) {
+__device__ int places_of_row(const Arguments& step, int across) {
   constexpr int kSize = Source::kSize;
-  const Index most = kIsApart<Source> ? lanes.across * kSize : lanes.across;
+  const Index most = kIsApart<Source> ? across * kSize : across;
   const Index needed =
       kIsApart<Source> ? step.lane_axis.size : (step.lane_axis.size + step.phase + kSize - 1) / kSize;
   return static_cast<int>(needed < most ? needed : most);

@@ -21,14 +21,21 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
   using Waiting = typename Residency::template Place<InPlace<Source>>;
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  const ColumnLanes lanes{step.lanes, kIsApart<Source>};
+  using Lanes = std::conditional_t<kIsShifted<Source>, ShiftedLanes, ColumnLanes>;
+  Lanes lanes{step.lanes};
+  if constexpr (kIsApart<Source>) lanes.apart = true;
   const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
-  const int places = places_of_row<Source>(step, lanes);
+  const int places = Waiting::kWaits ? places_of_row<Source>(step, step.lanes) : 0;
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
-      const Panel<kSize> panel = panel_of<kSize>(step, tile, lanes);
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
+      const Panel<kSize> panel = [&] {
+        if constexpr (kIsShifted<Source>)
+          return shifted_panel_of<kSize>(step, tile, begin + slot, lanes, sizeof(typename Source::Element));
+        else
+          return panel_of<kSize>(step, tile, lanes);
+      }();
       const RowsOfSlot rows{begin, end, slot, slots};
       Waiting waiting(step);
       typename F::State states[kSize];
@@ -44,9 +51,21 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
           for (int c = 0; c < kSize; ++c) states[c] = found.at[c];
           combine_block_columns(fold, states, lanes);
         }
+      } else if constexpr (kIsShifted<Source>) {
+        fold_shifted_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, states);
+        combine_block_columns(fold, states, lanes);
       } else {
         fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting, states);
         combine_block_columns(fold, states, lanes);
+      }
+      if constexpr (Scope::kMeets && !Sink::kMaps) {
+        scope.template leave_columns<kSize, F>(states, lanes, panel.first, panel.width, turn);
+        const int first = panel.first - lanes.first_column(kSize);  // of the panel's columns, from the lane's first on
+        scope.merge_columns(fold, panel.width, turn, [&](int at, const typename F::State& state) {
+          sink_state(step, fold, state, panel.out + (first + at) * step.lane_axis.out,
+                     panel.outputs + panel.column + first + at);
+        });
+        continue;
       }
       scope.combine_columns_far(fold, states, lanes, panel.first, panel.width, turn);
       if constexpr (Sink::kMaps) {

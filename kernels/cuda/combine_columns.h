@@ -11,6 +11,7 @@ namespace ndfold::cuda {
 /// How a block of columns is laid out: `across` lanes side by side (a power of two), slots of whole warps behind each
 /// other.
 struct ColumnLanes {
+  static constexpr bool kShifted = false;
   int across;
   bool apart = false;  ///< a lane's columns are `across` apart, else neighbours
   __device__ int slot_width() const { return across < kWarp ? kWarp : across; }
@@ -24,10 +25,22 @@ struct ColumnLanes {
   __device__ bool speaks() const { return thread_of_block() % slot_width() < across; }
 };
 
+/// Lanes of slots whose packs begin `shift` columns before the panel: the same lane of another slot has other columns.
+struct ShiftedLanes {
+  static constexpr bool kShifted = true;
+  int across;
+  int shift = 0;
+  __device__ int slots() const { return threads_of_block() / across; }
+  __device__ int slot() const { return thread_of_block() / across; }
+  __device__ int lane() const { return thread_of_block() % across; }
+  __device__ int first_column(int columns) const { return lane() * columns - shift; }
+  __device__ int column_step() const { return 1; }
+  __device__ bool speaks() const { return true; }
+};
+
 /// Calls visit(column within the turn, state) for a lane's columns that have this turn.
-template <int kColumns, class State, class Visit>
-__device__ void columns_of_turn(const ColumnLanes& lanes, int first, int count, State (&states)[kColumns],
-                                Visit&& visit) {
+template <int kColumns, class State, class Visit, class Lanes>
+__device__ void columns_of_turn(const Lanes& lanes, int first, int count, State (&states)[kColumns], Visit&& visit) {
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
     const int at = lanes.first_column(kColumns) + c * lanes.column_step() - first;
@@ -65,8 +78,8 @@ __device__ void combine_slots_directly(const F& fold, typename F::State (&states
   for (int c = 0; c < kColumns; ++c) states[c] = whole.at[c];
 }
 
-template <int kColumns, class F>
-__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes);
+template <int kColumns, class F, class Lanes>
+__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes);
 
 /// The same, not inlined and by value: where it is seldom called, it only makes code long.
 template <int kColumns, class F>
@@ -76,8 +89,8 @@ template <int kColumns, class F>
   return states;
 }
 
-/// The same as combine_block_columns(), for numbers of which now a maximum meets and now a sum: each has its half of the
-/// area, so that a meeting is one barrier.
+/// The same as combine_block_columns(), for numbers of which now a maximum meets and now a sum: each has its half of
+/// the area, so that a meeting is one barrier.
 template <int kHalf, int kColumns, class F>
 __device__ void combine_in_turn(const F& fold, typename F::State (&numbers)[kColumns], const ColumnLanes& lanes) {
   constexpr int kBytes = kExchangeBytes / 2;
@@ -96,10 +109,10 @@ __device__ void combine_in_turn(const F& fold, typename F::State (&numbers)[kCol
 }
 
 /// Over the slots of a block, and over the lanes of a slot that share columns.
-template <int kColumns, class F>
-__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
+template <int kColumns, class F, class Lanes>
+__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes) {
   using State = typename F::State;
-  if constexpr (MeasuredFold<F>) {  // the maxima of all, an exponential a lane and column, the sums
+  if constexpr (MeasuredFold<F> && !Lanes::kShifted) {  // the maxima of all, an exponential a lane and column, the sums
     using A = decltype(states[0].max);
     A maxima[kColumns], sums[kColumns];
 #pragma unroll
@@ -114,12 +127,13 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
   }
   const auto block = cg::this_thread_block();
   auto* const area = exchange_area<State>();
+  if constexpr (!Lanes::kShifted)
 #pragma unroll
-  for (int c = 0; c < kColumns; ++c) states[c] = combine_lanes(fold, states[c], lanes.across, kWarp);
-  const int slots = lanes.slots(), columns = lanes.across * kColumns;
+    for (int c = 0; c < kColumns; ++c) states[c] = combine_lanes(fold, states[c], lanes.across, kWarp);
+  const int slots = lanes.slots(), columns = (lanes.across - Lanes::kShifted) * kColumns;
   if (slots == 1) return;
   const int most = kExchangeBytes / static_cast<int>(sizeof(State)) / slots;
-  if constexpr (std::is_floating_point_v<State>)
+  if constexpr (std::is_floating_point_v<State> && !Lanes::kShifted)
     if (columns <= most) {
       combine_slots_directly(fold, states, lanes, shared_memory());
       return block.sync();  // the area is used again
@@ -141,9 +155,8 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
 }
 
 /// Over the blocks of a cluster; all lanes of a block know its states.
-template <int kColumns, class F>
-__device__ void combine_cluster_columns(const F& fold, typename F::State (&states)[kColumns],
-                                        const ColumnLanes& lanes) {
+template <int kColumns, class F, class Lanes>
+__device__ void combine_cluster_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes) {
   using State = typename F::State;
   const auto block = cg::this_thread_block();
   const auto cluster = this_cluster();

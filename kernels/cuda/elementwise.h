@@ -1,34 +1,22 @@
-// Body elementwise: out = map(in, value of its output), the steps between the folds of a softmax. Lanes lie along the
-// axis that is nearest in memory, kept or reduced; the grid shares the packs of the whole tensor.
+// Body elementwise: out = map(in, value of its output), the steps between the folds of a softmax and its last one.
+// Lanes lie along the axis that is nearest in memory, kept or reduced. A lane takes packs one behind the other where
+// the values stay: down a reduced axis that crosses its columns, along a line that has one value, or along all rows of
+// few columns, of which a pack always holds the same.
 #pragma once
 #include "kernels/cuda/combine_rows.h"
-#include "kernels/cuda/run_walk.h"
+#include "kernels/cuda/line_walk.h"
+#include "kernels/cuda/odometer.h"
 #include "kernels/cuda/sinks.h"
+#include "kernels/cuda/softmax_fold.h"
+#include "kernels/cuda/source.h"
 
 namespace ndfold::cuda {
 
-/// alpha and the value behind one output, or its softmax state.
+/// The other maps, from alpha and the value behind one output.
 template <class A>
-struct Mapping {
+struct PlainMap {
   MapKind map;
   A alpha, value;
-  SoftmaxMap<A> softmax;
-  LogSoftmaxMap<A> log_softmax;
-
-  __device__ static Mapping of(const Arguments& step, Index output) {
-    const A scale = static_cast<A>(step.scale), alpha = static_cast<A>(step.alpha);
-    Mapping mapping{step.map, alpha, A(0), {}, {}};
-    if (step.map == MapKind::softmax || step.map == MapKind::log_softmax) {
-      const auto state = read_state(reinterpret_cast<const folds::MaxAndSum<A>*>(step.values) + output);
-      if (step.map == MapKind::softmax)
-        mapping.softmax = {state, scale, alpha};
-      else
-        mapping.log_softmax = {state, scale, alpha};
-    } else if (step.values != nullptr) {
-      mapping.value = reinterpret_cast<const A*>(step.values)[output];
-    }
-    return mapping;
-  }
 
   __device__ A operator()(A x) const {
     switch (map) {
@@ -36,36 +24,166 @@ struct Mapping {
       case MapKind::subtract: return x - value;
       case MapKind::exponential: return folds::exponential(x);
       case MapKind::divide: return alpha * (x / value);
-      case MapKind::subtract_log: return alpha * (x - std::log(value));
-      case MapKind::log_softmax: return log_softmax(x);
-      default: return softmax(x);
+      default: return alpha * (x - std::log(value));
     }
   }
 };
 
+template <class Map, class A>
+__device__ Map map_of(const Arguments& step, Index output) {
+  const A scale = static_cast<A>(step.scale), alpha = static_cast<A>(step.alpha);
+  if constexpr (std::is_same_v<Map, PlainMap<A>>)
+    return {step.map, alpha, step.values != nullptr ? reinterpret_cast<const A*>(step.values)[output] : A(0)};
+  else
+    return {read_state(reinterpret_cast<const folds::MaxAndSum<A>*>(step.values) + output), scale, alpha};
+}
+
+/// What a lane maps of one tile: `count` packs, from element `first` of the lane axis on, `step` of its elements apart.
+struct MappedPacks {
+  Index first, step;
+  Index in, out, value;  ///< offsets of its element 0; value: of the line's, where values stand for columns of it
+  Index in_pitch, out_pitch;
+  int count;
+
+  __device__ bool are_whole(Index size, int pack) const {
+    return first >= 0 && first + (count - 1) * step + pack <= size;
+  }
+};
+
+/// Tiles are numbered from the far end of each part on: what was folded last may still be in the cache. Packs are
+/// aligned in memory, wherever a row begins: rows of a slot begin alike.
+template <class Source>
+__device__ MappedPacks packs_of_lane(const Arguments& step, Index tile) {
+  constexpr int kSize = Source::kSize;
+  const AxisNumbers &axis = step.lane_axis, &cross = step.cross_axis;
+  const Index across = quotient(tile, step.by_sheets), sheet = tile - across * step.sheets;
+  const Index chunk = quotient(across, step.by_parts), part = across - chunk * step.parts;
+  const int slots = threads_of_block() >> step.lane_bits, slot = thread_of_block() >> step.lane_bits;
+  const int lane = thread_of_block() & ((1 << step.lane_bits) - 1);
+  const bool in_line = axis.value == 0 || step.columns > 0;
+  const Index begin = part * step.part + chunk * step.tile_height;
+  const Index end = min_of(min_of(begin + step.tile_height, (part + 1) * step.part), step.packs_of_run);
+
+  MappedPacks packs = {};
+  const Index outer = in_line ? sheet * slots + slot : quotient(sheet, step.by_panels);
+  const Index row = begin + (in_line ? lane : slot);
+  const int pitch = in_line ? step.lanes : slots;
+  if (lane >= step.lanes || slot >= slots || outer >= step.reduced || row >= end) return packs;
+  packs.count = static_cast<int>(static_cast<unsigned>(end - row - 1) / static_cast<unsigned>(pitch)) + 1;
+  const Offsets base = offsets(step, step.walk, outer);
+  const Index across_in = in_line ? 0 : row * cross.in;
+  const auto* const from = reinterpret_cast<const typename Source::Element*>(step.in) + base.in + across_in;
+  const Index pack = in_line ? row : (sheet - outer * step.panels) * step.lanes + lane;
+  packs.first = pack * kSize - phase_of<kSize>(from);
+  packs.step = in_line ? pitch * kSize : 0;
+  packs.in = base.in + packs.first * axis.in + across_in;
+  packs.out = base.out + packs.first * axis.out + (in_line ? 0 : row * cross.out);
+  packs.value = base.value + (step.columns > 0 ? 0 : packs.first * axis.value);
+  packs.in_pitch = in_line ? packs.step * axis.in : pitch * cross.in;
+  packs.out_pitch = in_line ? packs.step * axis.out : pitch * cross.out;
+  return packs;
+}
+
+/// The maps of a pack's elements [low, high), or one for all of them.
+template <int kMaps, class A, class Map>
+__device__ void load_maps(const Arguments& step, const MappedPacks& packs, int low, int high, Map (&maps)[kMaps]) {
+  const int columns = static_cast<int>(step.columns);
+#pragma unroll
+  for (int c = 0; c < kMaps; ++c) {
+    Index value = packs.value + c * step.lane_axis.value;
+    if (columns > 0) value = packs.value + (packs.first + c + kMaps * columns) % columns * step.lane_axis.value;
+    if (kMaps == 1 || (c >= low && c < high)) maps[c] = map_of<Map, A>(step, value);
+  }
+}
+
+/// kMaps: 1 where all elements have the same value, else a pack's elements.
+template <int kMaps, class Source, class Out, class Map>
+__device__ auto mapped(const Pack<typename Source::Element, Source::kSize>& pack, const Map (&maps)[kMaps]) {
+  struct {
+    Out at[Source::kSize];
+  } results;
+#pragma unroll
+  for (int i = 0; i < Source::kSize; ++i) results.at[i] = to_element<Out>(maps[i % kMaps](Source::value(pack.at[i])));
+  return results;
+}
+
+/// Packs that an end may cut.
+template <int kMaps, class Source, class Out, class Map>
+[[gnu::noinline]] __device__ void map_cut_packs(const Arguments& step, MappedPacks packs) {
+  using Element = typename Source::Element;
+  constexpr int kSize = Source::kSize, kUnroll = 4;
+  const AxisNumbers& axis = step.lane_axis;
+  const auto* from = reinterpret_cast<const Element*>(step.in) + packs.in;
+  Out* to = reinterpret_cast<Out*>(step.out) + packs.out;
+  const auto low_of = [&](int i) { return static_cast<int>(max_of(-packs.first - i * packs.step, 0)); };
+  const auto high_of = [&](int i) {
+    return i < packs.count ? static_cast<int>(min_of(axis.size - packs.first - i * packs.step, kSize)) : 0;
+  };
+  if (packs.step == 0 && low_of(0) >= high_of(0)) return;  // beyond its columns
+  Map maps[kMaps];
+  const bool stays = packs.step == 0;  // else other packs have elements that this one has not
+  load_maps<kMaps, typename Source::Value>(step, packs, stays ? low_of(0) : 0, stays ? high_of(0) : kSize, maps);
+#pragma unroll 1
+  for (int i = 0; i < packs.count; i += kUnroll) {
+    Pack<Element, kSize> batch[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u, from += packs.in_pitch)
+      batch[u] = load_pack<Element, kSize>(from, axis.in, low_of(i + u), high_of(i + u));
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u, to += packs.out_pitch)
+      store_pack(mapped<kMaps, Source, Out>(batch[u], maps).at, to, axis.out, low_of(i + u), high_of(i + u));
+  }
+}
+
+/// kCount packs, all loads before the first is mapped.
+template <int kCount, int kMaps, class Source, class Out, class Map>
+__device__ void map_batch(const Arguments& step, const MappedPacks& packs, const Map (&maps)[kMaps],
+                          const typename Source::Element*& from, Out*& to) {
+  using P = Pack<typename Source::Element, Source::kSize>;
+  P batch[kCount];
+#pragma unroll
+  for (int u = 0; u < kCount; ++u, from += packs.in_pitch) batch[u] = *reinterpret_cast<const P*>(from);
+#pragma unroll
+  for (int u = 0; u < kCount; ++u, to += packs.out_pitch)
+    store_pack(mapped<kMaps, Source, Out>(batch[u], maps).at, to, step.lane_axis.out, 0, Source::kSize);
+}
+
+template <int kMaps, class Source, class Out, int kUnroll, class Map>
+__device__ void map_packs(const Arguments& step, const MappedPacks& packs) {
+  Map maps[kMaps];
+  load_maps<kMaps, typename Source::Value>(step, packs, 0, kMaps, maps);
+  const auto* from = reinterpret_cast<const typename Source::Element*>(step.in) + packs.in;
+  Out* to = reinterpret_cast<Out*>(step.out) + packs.out;
+  int left = packs.count;
+  for (; left >= kUnroll; left -= kUnroll) map_batch<kUnroll, kMaps, Source>(step, packs, maps, from, to);
+  for (; left >= 2; left -= 2) map_batch<2, kMaps, Source>(step, packs, maps, from, to);
+  if (left > 0) map_batch<1, kMaps, Source>(step, packs, maps, from, to);
+}
+
 template <class Source, class Out, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     elementwise(const __grid_constant__ Arguments step) {
-  using Element = typename Source::Element;
   using A = typename Source::Value;
-  constexpr int kSize = Source::kSize;
-  const RunWalk<Source> walk(step, reinterpret_cast<const Element*>(step.in), 0, step.reduced);
-  const AxisNumbers& axis = step.lane_axis;
+  constexpr int kSize = Source::kSize, kUnroll = Tuning::kUnroll;
   const Index block = static_cast<Index>(blockIdx.y) * gridDim.x + blockIdx.x;
-  const Index stride = static_cast<Index>(gridDim.x) * gridDim.y * threads_of_block();
-  for (Index pack = walk.first() + block * threads_of_block() + thread_of_block(); pack < walk.last(); pack += stride) {
-    const auto place = walk.place(pack);
-    if (place.low >= place.high) continue;
-    const auto elements = load_pack<Element, kSize>(place.in, axis.in, place.low, place.high);
-    auto mapping = Mapping<A>::of(step, place.value + place.low * axis.value);
-    Out mapped[kSize] = {};
-#pragma unroll
-    for (int i = 0; i < kSize; ++i)
-      if (i >= place.low && i < place.high) {
-        if (axis.value != 0) mapping = Mapping<A>::of(step, place.value + i * axis.value);
-        mapped[i] = to_element<Out>(mapping(Source::value(elements.at[i])));
-      }
-    store_pack(mapped, reinterpret_cast<Out*>(step.out) + place.out, axis.out, place.low, place.high);
+  const Index blocks = static_cast<Index>(gridDim.x) * gridDim.y;
+  for (Index tile = step.tiles - 1 - block; tile >= 0; tile -= blocks) {
+    const MappedPacks packs = packs_of_lane<Source>(step, tile);
+    if (packs.count == 0) continue;
+    const bool whole = packs.are_whole(step.lane_axis.size, kSize), has_one_value = step.lane_axis.value == 0;
+    const auto map = [&]<class Map>(Map*) {
+      if (has_one_value)
+        whole ? map_packs<1, Source, Out, kUnroll, Map>(step, packs) : map_cut_packs<1, Source, Out, Map>(step, packs);
+      else
+        whole ? map_packs<kSize, Source, Out, kUnroll, Map>(step, packs)
+              : map_cut_packs<kSize, Source, Out, Map>(step, packs);
+    };
+    if (step.map == MapKind::softmax)
+      map(static_cast<SoftmaxMap<A>*>(nullptr));
+    else if (step.map == MapKind::log_softmax)
+      map(static_cast<LogSoftmaxMap<A>*>(nullptr));
+    else
+      map(static_cast<PlainMap<A>*>(nullptr));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/few_rows.h"
+#include "kernels/cuda/joined_rows.h"
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/rows.h"
 
@@ -61,6 +62,29 @@ Found few() {
           kIsApart<Source> ? 1 : Source::kSize, Source::kSize, FewRows<F, Source::kSize>::kPacks};
 }
 
+// Few columns of rows that follow one another.
+template <class Line, class F, int kBlocks>
+Found joined(const KernelKey& key) {
+  const bool grid = key.scope == Scope::grid;
+  return {.kernel = grid ? Kernel(joined_rows<Line, F, GridScope, Tuned<kFewThreads, kManyLoads, 2>>)
+                         : Kernel(joined_rows<Line, F, NearScope, Tuned<kFewThreads, kManyLoads, kBlocks>>),
+          .threads = kFewThreads,
+          .pack = Line::kSize,
+          .state_bytes = sizeof(typename F::State)};
+}
+
+// Columns of rows that follow one another and are no whole packs.
+template <class Line, class F, int kBlocks>
+Found shifted(const KernelKey& key) {
+  Found found =
+      key.scope == Scope::grid
+          ? kernel<Body::columns, Shifted<Line>, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>()
+          : kernel<Body::columns, Shifted<Line>, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads,
+                   kBlocks>();
+  found.shifted = true;
+  return found;
+}
+
 // Reductions: elements are read once.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key, const Layout& layout) {
@@ -70,8 +94,10 @@ Found reduction(const KernelKey& key, const Layout& layout) {
   if constexpr (kBreadth == Breadth::many) {
     using Line = InLine<Dense>;
     const bool packs = loads_packs<kBody>(key, layout);
-    if constexpr (kBody == Body::columns)
+    if constexpr (kBody == Body::columns) {
+      if (layout.joined) return joined<Line, F, kBlocks>(key);
       if (layout.few_rows && layout.in_line) return packs ? few<Line, F>() : few<InLine<Apart<SomeColumns>>, F>();
+    }
     if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
@@ -80,6 +106,8 @@ Found reduction(const KernelKey& key, const Layout& layout) {
           return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks + 1>();
       return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
+    if constexpr (kBody == Body::columns)
+      if (layout.shifted) return shifted<Line, F, kBlocks>(key);
     if (!packs) {
       using Scattered = std::conditional_t<kBody == Body::columns, Apart<SomeColumns>, Strided>;
       if (key.scope == Scope::grid)
@@ -158,12 +186,13 @@ Found merge_kernel() {
                         kFewLoads>();
 }
 
-/// `dense`: packs are neighbours in the input.
+/// `dense`: packs are neighbours in the input, and begin alike. No more than four columns a lane: each has a map.
 template <class T, class A, class Out>
 Found elementwise_kernel(bool dense) {
-  using Tuning = Tuned<kThreads, kFewLoads>;
-  if (dense) return {elementwise<Elements<T, A, kVector<T>>, Out, Tuning>, kThreads, kVector<T>};
-  return {elementwise<Elements<T, A, 1>, Out, Tuning>, kThreads, 1};
+  constexpr int kPack = std::min(4, kVector<T>), kBlocks = sizeof(A) > 4 ? 2 : 4;
+  constexpr int kLoads = kPack * sizeof(T) < kVectorBytes ? kManyLoads : kFewLoads;
+  if (dense) return {elementwise<Elements<T, A, kPack>, Out, Tuned<kFewThreads, kLoads, kBlocks>>, kFewThreads, kPack};
+  return {elementwise<Elements<T, A, 1>, Out, Tuned<kFewThreads, kManyLoads, kBlocks>>, kFewThreads, 1};
 }
 
 /// T is an unsigned integer of the elements' size.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace ndfold::cuda {
@@ -27,6 +28,9 @@ inline std::vector<AxisNumbers> numbers_of(const std::vector<Axis>& axes) {
       numbers.push_back({.size = axis.size, .in = axis.in, .out = axis.out, .value = 0, .by = divide_by(axis.size)});
   return numbers;
 }
+
+/// Packs of the fewest rows that are whole packs together, where they begin alike.
+inline Index packs_together(Index columns, Index pack) { return columns / std::gcd(columns, pack); }
 
 /// Removes and returns the last axis; one element when there is none.
 inline AxisNumbers take_last(std::vector<AxisNumbers>& axes) {

@@ -10,6 +10,7 @@ namespace ndfold::cuda {
 /// serves all three. Blocks stride over parts in x and over tiles in y: a grid may be smaller than the work.
 class NearScope {
  public:
+  static constexpr bool kMeets = false;
   static constexpr bool kHasLongLines = false;  // its softmaxes are of what fits, or of what is read again
   __device__ explicit NearScope(const Arguments& step)
       : scope_(step.scope), lanes_(threads_of_block()), lane_(thread_of_block()) {
@@ -37,9 +38,9 @@ class NearScope {
   __device__ typename F::State combine_far(const F& fold, typename F::State state, int) const {
     return scope_ == Scope::cluster ? combine_cluster(fold, state) : state;
   }
-  template <int kColumns, class F>
-  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
-                                      int, int, int) const {
+  template <int kColumns, class F, class Lanes>
+  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes, int,
+                                      int, int) const {
     if (scope_ == Scope::cluster) combine_cluster_columns(fold, states, lanes);
   }
 
@@ -51,6 +52,7 @@ class NearScope {
 /// Any number of co-resident blocks fold a part each, leave their states in memory, and meet.
 class GridScope {
  public:
+  static constexpr bool kMeets = true;
   static constexpr bool kHasLongLines = true;
   __device__ explicit GridScope(const Arguments& step) : parts_(step.parts), meeting_(step) {}
 
@@ -60,6 +62,7 @@ class GridScope {
   __device__ Index tiles_at_once() const { return 1; }
   __device__ Index tile_of(Index first) const { return first; }
   __device__ bool speaks() const { return blockIdx.x == 0 && thread_of_block() == 0; }
+  __device__ const Meeting& meeting() const { return meeting_; }
 
   template <class F>
   __device__ typename F::State combine_near(const F& fold, typename F::State state) const {
@@ -77,8 +80,8 @@ class GridScope {
   }
 
   /// `width` columns of the tile have an output, from lane element `first` on.
-  template <int kColumns, class F>
-  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
+  template <int kColumns, class F, class Lanes>
+  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes,
                                       int first, int width, int turn) const {
     using State = typename F::State;
     State* const mine = meeting_.slot<State>(turn, blockIdx.x);
@@ -94,6 +97,34 @@ class GridScope {
                       [&](int at, State& s) { s = fold.combine(s, read_state(theirs + at)); });
     }
     combine_block_columns(fold, states, lanes);
+  }
+
+  /// Where nobody needs the whole to go on: every block leaves its columns, and after the meeting each warp of the
+  /// group merges some of them; sink(column, state) is called by one lane.
+  template <int kColumns, class F, class Lanes>
+  __device__ void leave_columns(typename F::State (&states)[kColumns], const Lanes& lanes, int first, int width,
+                                int turn) const {
+    auto* const mine = meeting_.slot<typename F::State>(turn, blockIdx.x);
+    if (lanes.slot() == 0 && lanes.speaks())
+      columns_of_turn(lanes, first, width, states, [&](int at, auto& s) { mine[at] = s; });
+  }
+  template <class F, class Sink>
+  __device__ void merge_columns(const F& fold, int columns, int turn, const Sink& sink) const {
+    using State = typename F::State;
+    meeting_.meet(turn);
+    int each = kWarp;
+    while (each / 2 >= parts_) each /= 2;
+    const Index lane = static_cast<Index>(blockIdx.x) * threads_of_block() + thread_of_block();
+    const Index at_once = static_cast<Index>(gridDim.x) * threads_of_block() / each;
+    for (Index first = 0; first < columns; first += at_once) {
+      const Index column = first + lane / each;
+      State state = fold.identity();
+#pragma unroll 4
+      for (Index part = lane % each; column < columns && part < parts_; part += each)
+        state = fold.combine(state, read_state(meeting_.slot<State>(turn, part) + column));
+      state = combine_lanes(fold, state, 1, each);
+      if (column < columns && lane % each == 0) sink(static_cast<int>(column), state);
+    }
   }
 
  private:

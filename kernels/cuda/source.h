@@ -49,6 +49,18 @@ inline constexpr bool kIsApart<Apart<Source>> = true;
 template <class Source>
 inline constexpr bool kIsApart<InLine<Source>> = kIsApart<Source>;
 
+/// The same where packs of a row begin elsewhere in the next, but rows follow one another: a lane takes rows whose
+/// packs begin alike, shifted against those of other slots, and its packs may hold columns of the rows around.
+template <class Source>
+struct Shifted : Source {};
+
+template <class Source>
+inline constexpr bool kIsShifted = false;
+template <class Source>
+inline constexpr bool kIsShifted<Shifted<Source>> = true;
+template <class Source>
+inline constexpr bool kIsInLine<Shifted<Source>> = kIsInLine<Source>;
+
 /// States of an earlier step.
 template <class F>
 struct States {

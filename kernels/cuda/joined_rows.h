@@ -1,0 +1,171 @@
+// Columns that are few and no whole packs, of rows that follow one another: lanes lie along the memory. As many rows as
+// lanes and packs divide into are one long row, whose packs always hold the same columns; who has the same meet at the
+// end.
+#pragma once
+#include "kernels/cuda/column_batch.h"
+#include "kernels/cuda/line_walk.h"
+
+namespace ndfold::cuda {
+
+/// What a lane takes of rows that follow one another: every `lanes`-th pack of a line from its own on.
+template <class Source>
+struct JoinedRows {
+  LineWalk<Source> line;
+  int columns, lane, lanes, phase;  ///< phase: elements by which pack 0 begins before the line
+  Index first, weight;              ///< index of row 0, and between rows
+
+  /// Rows that are one long row.
+  __device__ int together() const { return lanes * Source::kSize / columns; }
+  /// Of element c of the lane's packs: its number in the long row, beyond what a phase takes off.
+  __device__ int place(int c) const { return lane * Source::kSize + c - phase + columns * Source::kSize; }
+  __device__ int column(int c) const { return place(c) % columns; }
+  __device__ int row(int c) const { return place(c) / columns - Source::kSize; }
+};
+
+/// An element of a pack alone, as a batch: packs that an end cuts.
+template <class Source, class F>
+__device__ void fold_cut_pack(const F& fold, const JoinedRows<Source>& rows, Index pack,
+                              typename F::State (&states)[Source::kSize]) {
+  const auto place = rows.line.place(pack);
+  const Pack<typename Source::Element, Source::kSize> packs[1] = {
+      load_pack<typename Source::Element, Source::kSize>(place.in, 1, place.low, place.high)};
+  const Index index[1] = {rows.first + pack / rows.lanes * rows.together() * rows.weight};
+#pragma unroll
+  for (int c = 0; c < Source::kSize; ++c) {
+    const ColumnBatch<Source, 1> view{packs, index, 0, 1, c};
+    if (c >= place.low && c < place.high) states[c] = fold.combine(states[c], fold_view<true>(fold, view));
+  }
+}
+
+/// A state for each element of the lane's packs.
+template <int kUnroll, class Source, class F>
+__device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typename F::State (&states)[Source::kSize]) {
+  constexpr int kSize = Source::kSize;
+  const LineWalk<Source>& line = rows.line;
+  TreeLevels<F, kSize> levels;
+  Tree<F, kSize> tree(fold, levels);
+  const Index pitch = rows.together() * rows.weight, last = line.last_whole();
+  const bool skips = rows.lane < line.first_whole();
+  Index pack = rows.lane + (skips ? rows.lanes : 0), at = rows.first + (skips ? pitch : 0);
+  const auto fold_batch = [&]<bool kAll>(std::bool_constant<kAll>, int count) {
+    Pack<typename Source::Element, kSize> batch[kUnroll];
+    Index index[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u, at += pitch, pack += rows.lanes) {
+      batch[u] = {};
+      if (kAll || u < count) batch[u] = line.load(line.element(pack));
+      index[u] = at;
+    }
+    push_rows<kAll, Source>(fold, batch, index, pitch, count, tree);
+  };
+  while (pack + static_cast<Index>(kUnroll - 1) * rows.lanes < last) fold_batch(std::true_type(), kUnroll);
+  int count = 0;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) count += pack + static_cast<Index>(u) * rows.lanes < last;
+  if (count > 0) fold_batch(std::false_type(), count);
+  tree.result(states);
+#pragma unroll 1
+  for (int end = 0; end < 2; ++end)
+    if (line.cuts(end) && line.cut_pack(end) % rows.lanes == rows.lane)
+      fold_cut_pack(fold, rows, line.cut_pack(end), states);
+  if constexpr (ArgFold<F>)
+#pragma unroll
+    for (int c = 0; c < kSize; ++c)
+      if (states[c].index != fold.identity().index) states[c].index += rows.row(c) * rows.weight;
+}
+
+/// How threads share columns of which there are `columns` at a time: a power of two of neighbours each.
+struct ColumnSharers {
+  int each = kWarp;
+  __device__ explicit ColumnSharers(int columns) {
+    while (each > 1 && each * columns > threads_of_block()) each /= 2;
+  }
+  __device__ int lane() const { return thread_of_block() % each; }
+  /// Calls visit(column, whether it is one) alike in all threads of a warp.
+  template <class Visit>
+  __device__ void visit_columns(int columns, const Visit& visit) const {
+    const int groups = threads_of_block() / each;
+    for (int first = 0; first < columns; first += groups) {
+      const int column = first + thread_of_block() / each;
+      visit(column, column < columns);
+    }
+  }
+};
+
+/// Over all lanes of a block that hold a column; visit(column, state) is called by one thread each. States of as many
+/// columns as there is room for meet at a time.
+template <class Source, class F, class Visit>
+__device__ void combine_joined(const F& fold, const Arguments& step, const JoinedRows<Source>& rows,
+                               const typename F::State (&states)[Source::kSize], const Visit& visit) {
+  using State = typename F::State;
+  const auto block = cg::this_thread_block();
+  auto* const area = reinterpret_cast<State*>(shared_memory());
+  const int together = rows.together(), room = static_cast<int>(step.tile_bytes) / static_cast<int>(sizeof(State));
+  const int most = room / together < rows.columns ? room / together : rows.columns;
+  for (int first = 0; first < rows.columns; first += most) {
+    const int count = rows.columns - first < most ? rows.columns - first : most;
+#pragma unroll
+    for (int c = 0; c < Source::kSize; ++c) {
+      const int column = rows.column(c) - first;
+      if (rows.lane < rows.lanes && column >= 0 && column < count)
+        area[(rows.row(c) + together) % together * count + column] = states[c];
+    }
+    block.sync();
+    const ColumnSharers sharers(count);
+    sharers.visit_columns(count, [&](int column, bool is_there) {
+      State state = fold.identity();
+      for (int row = sharers.lane(); is_there && row < together; row += sharers.each)
+        state = fold.combine(state, read_state(area + row * count + column));
+      state = combine_lanes(fold, state, 1, sharers.each);
+      if (is_there && sharers.lane() == 0) visit(first + column, state);
+    });
+    block.sync();  // the area is used again
+  }
+}
+
+template <class Source, class F, class Scope, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    joined_rows(const __grid_constant__ Arguments step) {
+  using State = typename F::State;
+  const Scope scope(step);
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const AxisNumbers& axis = step.lane_axis;
+  const int columns = static_cast<int>(axis.size);
+  int turn = 0;
+  for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
+    for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
+      const Offsets base = offsets(step, step.tile, tile);
+      const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
+      const auto* const from = reinterpret_cast<const typename Source::Element*>(step.in) + base.in + begin * axis.size;
+      const Index weight = step.walk.near[0].out;
+      const JoinedRows<Source> rows{LineWalk<Source>(axis, from, 0, 0, (end - begin) * axis.size),
+                                    columns,
+                                    thread_of_block(),
+                                    step.lanes,
+                                    phase_of<Source::kSize>(from),
+                                    begin * weight,
+                                    weight};
+      State states[Source::kSize];
+      if (rows.lane < rows.lanes) {
+        fold_joined<Tuning::kUnroll>(fold, rows, states);
+      } else {
+#pragma unroll
+        for (int c = 0; c < Source::kSize; ++c) states[c] = fold.identity();
+      }
+      const auto sink = [&](int column, const State& state) {
+        const Index number = tile * axis.size + column;
+        sink_state(step, fold, state, base.out + column * axis.out,
+                   scope.shares_parts() ? number : number * step.parts + part);
+      };
+      if constexpr (!Scope::kMeets) {
+        combine_joined(fold, step, rows, states, sink);
+      } else {
+        combine_joined(fold, step, rows, states, [&](int column, const State& state) {
+          scope.meeting().template slot<State>(turn, part)[column] = state;
+        });
+        scope.merge_columns(fold, columns, turn, sink);
+      }
+    }
+}
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,82 @@
+// Which kernels may take a step: how its buffers lie, before one is chosen.
+#include "kernels/cuda/catalog.h"
+#include "kernels/cuda/layouts.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace ndfold::cuda {
+namespace {
+
+constexpr Index kVectorBytes = 16;  // of the widest load (pack.h)
+
+// What few_rows.h does with speed; it takes the rest column by column.
+bool has_few_rows(const Step& step) {
+  const KernelKey& key = step.kernel;
+  const bool is_index = key.fold == FoldKind::argmax || key.fold == FoldKind::argmin;
+  const bool is_usual = is_index
+                            ? key.output == DType::i64
+                            : key.output == key.accumulate || key.output == DType::bf16 || key.output == DType::f16;
+  return key.scope == Scope::block && key.sink == SinkKind::store && step.parts == 1 && step.repeat == 1 && is_usual &&
+         product_of(step.reduced) <= kFewRows;
+}
+
+// Whether a reduction's columns are no whole packs, of rows that follow one another.
+bool has_uneven_rows(const Step& step, const AxisNumbers& lane, const std::vector<AxisNumbers>& walk, Index pack) {
+  const KernelKey& key = step.kernel;
+  const bool folds = key.sink == SinkKind::store || key.sink == SinkKind::store_state;
+  return folds && key.scope != Scope::cluster && key.source == SourceKind::dense && lane.in == 1 && walk.size() == 1 &&
+         walk.front().in == lane.size && lane.size % pack != 0;
+}
+
+Index threads_of(const Step& step) { return std::min(kFewThreads, step.launch.block / kWarp * kWarp); }
+Index planned_columns(const Step& step) {
+  return step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input));
+}
+
+// What joined_rows.h folds: one panel of what a block's lanes have room for.
+bool is_joined(const Step& step, const AxisNumbers& lane, Index pack) {
+  return lane.size <= planned_columns(step) && packs_together(lane.size, pack) <= threads_of(step);
+}
+
+// Panels that are a power of two of packs but for one, which shifts take; slots of rows that begin alike.
+bool is_shifted(const Step& step, Index pack) {
+  const Index columns = planned_columns(step) + pack, lanes = columns / pack;
+  return columns % pack == 0 && std::has_single_bit(static_cast<std::uint64_t>(lanes)) &&
+         threads_of(step) % (lanes * pack) == 0;
+}
+
+}  // namespace
+
+Layout layout_of(const Step& step) {
+  const auto pack = std::max<Index>(1, kVectorBytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  const auto whole = [&](const std::vector<AxisNumbers>& axes) {
+    return std::all_of(axes.begin(), axes.end(), [&](const AxisNumbers& axis) { return axis.in % pack == 0; });
+  };
+  if (step.kernel.body == Body::elementwise) {
+    auto axes = elementwise_axes(step);
+    return {.dense = take_last(axes).in == 1};
+  }
+  if (step.kernel.body == Body::rows) {
+    auto walk = numbers_of(step.reduced);
+    const AxisNumbers lane = take_last(walk);
+    return {.dense = lane.in == 1 && lane.size % pack == 0 && whole(walk) && whole(numbers_of(step.kept)),
+            .in_line = lane.in == 1 && walk.empty()};
+  }
+  if (step.kernel.body == Body::columns) {
+    auto tiles = numbers_of(step.kept);
+    const auto walk = numbers_of(step.reduced);
+    const AxisNumbers lane = take_last(tiles);
+    const bool few_rows = has_few_rows(step), uneven = !few_rows && has_uneven_rows(step, lane, walk, pack);
+    return {.dense = lane.in == 1 && whole(tiles) && whole(walk),
+            .few_rows = few_rows,
+            .shifted = uneven && is_shifted(step, pack),
+            .joined = uneven && is_joined(step, lane, pack),
+            .in_line = walk.size() < 2};
+  }
+  if (step.kernel.body != Body::permute) return {};
+  const PermuteAxes axes = permute_axes(step);
+  return {.dense = axes.lane.in == 1, .same_axis = axes.same_axis};
+}
+
+}  // namespace ndfold::cuda
