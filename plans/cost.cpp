@@ -69,6 +69,8 @@ double sharing_efficiency(const Step& step) {
   if (!maps(step) || step.parts < 2 || reads_twice(step)) return 1;
   const double blocks = static_cast<double>(step.parts);
   const bool rows = step.kernel.body == Body::rows;
+  if (rows && step.kernel.scope == Scope::grid && step.launch.grid[1] == 1 && elements(step.kept) > 1)
+    return std::min(kWholeGridInTurns, on_stairs(kRowShareByGroup, blocks));
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   return rows ? on_stairs(kRowShareByCluster, blocks) : on_stairs(kColumnShareByCluster, blocks);
@@ -102,17 +104,33 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
 // Whether a permute's tiles turn: neighbours in the input are none in the output.
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
 
+// Whether packs of a row of columns begin elsewhere in the next.
+bool has_uneven_rows(const Step& step) {
+  const Index pack =
+      std::max<Index>(1, step.kernel.tuning.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  const auto is_uneven = [&](const Axis& axis) { return axis.in % pack != 0; };
+  if (step.kernel.source != SourceKind::dense || step.kept.empty()) return false;
+  return std::any_of(step.reduced.begin(), step.reduced.end(), is_uneven) ||
+         std::any_of(step.kept.begin(), step.kept.end() - 1, is_uneven);
+}
+
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
-  if (!maps(step)) return 1;
   const bool half = size_bytes(step.kernel.input) == 2;
+  if (step.kernel.fold == FoldKind::softmax && step.kernel.sink == SinkKind::store_state) {
+    const bool in_runs = step.reduced.size() > 1;
+    const double uneven = step.kernel.body == Body::columns && has_uneven_rows(step) ? kUnevenInTwo : 1;
+    return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
+  }
+  if (!maps(step)) return 1;
   if (step.kernel.body != Body::columns) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
   }
-  if (reads_twice(step)) return on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
-  return on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
+  const double uneven = has_uneven_rows(step) ? kUnevenColumns : 1;
+  if (reads_twice(step)) return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
+  return uneven * on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
 }
 
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
@@ -175,6 +193,8 @@ double microseconds(const Step& step, const DeviceFacts& device) {
 double microseconds(const Schedule& schedule, const DeviceFacts& device) {
   double total = 0;
   for (const Step& step : schedule.steps) total += microseconds(step, device);
+  if (device.kind == DeviceKind::cuda && schedule.steps.size() > 1)
+    total += static_cast<double>(schedule.steps.size() - 1) * kBetweenLaunchesMicroseconds;
   return total;
 }
 

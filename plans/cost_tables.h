@@ -32,6 +32,7 @@ inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.88}, {4, 0.82}, {8, 0.78}, {16, 0.50}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.85}, {16, 0.94}, {64, 0.80}, {128, 0.70}, {1e300, 0.75}};
+inline constexpr double kWholeGridInTurns = 0.55;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
 inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.50}};
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
@@ -39,9 +40,20 @@ inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300
 inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.88}, {1e300, 1.0}};
 inline constexpr StairRow kColumnOverlap[] = {{1, 0.90}, {2, 0.95}, {1e300, 1.0}};
 
-/// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and bf16.
+/// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and
+/// bf16.
 inline constexpr double kRowsInRuns = 0.90;
 inline constexpr double kHalfRowsInRuns = 0.72;
+
+/// A softmax in two launches: its fold, beside one that takes no powers, and where rows are runs. Of [16384,4096] axis
+/// 0 the three passes reach 0.88 of what they could, of [128,256,2048] axes 0 and 2 0.73, of bf16 there 0.45.
+inline constexpr double kFoldOfPowers = 0.85;
+inline constexpr double kFoldInRuns = 0.60;
+inline constexpr double kHalfFoldInRuns = 0.30;
+
+/// One-read softmax of columns that are no whole packs, beside those that are: 0.44 of a copy instead of 0.81 in a
+/// block, 0.38 instead of 0.67 in a cluster (sweep.csv, from 256 MiB on).
+inline constexpr double kUnevenColumns = 0.57;
 
 /// What is read again, beside two reads and a write: rows of 1 MiB; columns by blocks of a multiprocessor, of which
 /// [4096,16384] axis 0 reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.

@@ -19,7 +19,9 @@ constexpr Index kMostBlocksOfMultiprocessor = 32;
 constexpr Index kVectorBytes = 16;
 constexpr Index kFewRows = 32;  // as in kernels/cuda/arguments.h
 constexpr int kPacksOfLane = 4;
+constexpr Index kLoadsOfMap = 4;
 constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
+constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do not pay for their block
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
@@ -60,7 +62,7 @@ bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
   return false;
 }
 
-// Bodies without a fold share out their elements: in x those of a row, in y rows, or all of a permute.
+// Bodies without a fold share out their elements. Lanes of a map take several loads behind one another.
 void spread_elements(Step& step) {
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = std::max<Index>(1, tuning.vector_bytes / element_bytes(step)) * tuning.unroll;
@@ -68,7 +70,7 @@ void spread_elements(Step& step) {
   auto& grid = step.launch.grid;
   if (step.kernel.body == Body::permute) grid = {1, ceil_divide(elements(step.kept), block), 1};
   if (step.kernel.body == Body::elementwise)
-    grid = {ceil_divide(elements(step.reduced), block), elements(step.kept), 1};
+    grid = {ceil_divide(elements(step.kept) * elements(step.reduced), block * kLoadsOfMap), 1, 1};
 }
 
 void fit(Step& step, const DeviceFacts& device) {
@@ -121,7 +123,9 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   const Index resident = Index{device.multiprocessors} * (device.threads_per_multiprocessor / step.launch.block);
   Index together = 1;  // panels of a block
   if (elements(step.reduced) > kFewRows) {
-    while (tuning.panel_bytes > kNarrowPanelBytes && outer * panels(step) < resident) tuning.panel_bytes /= 2;
+    while (tuning.panel_bytes > kNarrowPanelBytes && outer * panels(step) < resident &&
+           elements(step.reduced) * tuning.panel_bytes > kSmallPanelBytes)
+      tuning.panel_bytes /= 2;
   } else {
     const bool fills_block = tuning.panel_bytes == step.launch.block * tuning.vector_bytes;
     if (fills_block && outer * panels(step) >= resident * kPacksOfLane) tuning.panel_bytes *= kPacksOfLane;
@@ -130,6 +134,27 @@ void fit_panels(Step& step, const DeviceFacts& device) {
     together = std::max<Index>(1, step.launch.block / lanes);
   }
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
+}
+
+void fit_uneven_rows(Step& step, const DeviceFacts& device) {
+  constexpr Index kMostJoined = 256, kFewestLanes = 16, kMostLanes = 64;
+  if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
+  if (step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows) return;
+  const Axis columns = step.kept.back();
+  const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
+  const bool follows = step.reduced.size() == 1 && columns.in == 1 && step.reduced.back().in == columns.size;
+  if (!follows || columns.size % pack == 0) return;
+  int& panel_bytes = step.kernel.tuning.panel_bytes;
+  Index panel = kMostJoined;
+  if (columns.size > kMostJoined) {
+    const Index most = std::min(kMostLanes, step.launch.block / pack);
+    Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min(kFewestLanes, most), most);
+    const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
+    if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
+    panel = (lanes - 1) * pack;
+  }
+  panel_bytes = static_cast<int>(panel * element_bytes(step));
+  step.launch.grid[1] = elements(step.kept) / columns.size * panels(step);
 }
 
 Index resident_blocks(const Step& step, const DeviceFacts& device) {

@@ -38,6 +38,11 @@ Index tiles_of_block(const Step& step);
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
 
+/// Panels of columns that are no whole packs, where rows follow one another: of few columns one panel, whose rows are
+/// folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than a power of two of lanes has, for
+/// packs begin up to so much before their panel (Shifted in kernels/cuda/source.h).
+void fit_uneven_rows(Step& step, const DeviceFacts& device);
+
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share
 /// an output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.
 void fit_to_device(Schedule& schedule, const DeviceFacts& device);

@@ -25,7 +25,10 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
   settle(step, tuned.residency, device);
-  if (body == Body::columns && problem.kind == RequestKind::reduce) fit_panels(step, device);
+  if (body == Body::columns && problem.kind == RequestKind::reduce) {
+    fit_panels(step, device);
+    fit_uneven_rows(step, device);
+  }
   return {.steps = {step}};
 }
 

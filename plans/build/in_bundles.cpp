@@ -20,9 +20,9 @@ constexpr Index kTimesABank = 2;   // that a load may ask for a bank and still k
 constexpr Index kThreads = 768;    // of a multiprocessor, for which kernels/cuda/kernel_of.h leaves registers
 constexpr Index kBundles = 2;      // of a block: one is folded while the next is on its way
 
-// Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and sweep.csv
-// of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a softmax of
-// [1048576,64] 150 and 130; of [256,256] 2.1 and 2.8.
+// Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and
+// sweep.csv of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a
+// softmax of [1048576,64] 150 and 130; of [256,256] 2.1 and 2.8.
 constexpr Index kLongPackedRow = 1024, kLongPackedSoftmaxRow = 128;
 constexpr double kFewBytes = 512 * 1024;
 

@@ -1,4 +1,5 @@
-// split: fold parts, exchange states, fold the states. Few outputs, much to fold.
+// split: fold parts, exchange states, fold the states. Few outputs, much to fold; and a softmax of what the chip cannot
+// keep, which is read once for the states and once more for the results.
 // On a CPU that is one step after another; on a GPU whose blocks are all resident they leave states, meet, and fold
 // them: one launch (docs/adr/0012-blocks-meet-at-the-grids-barrier.md).
 #include "plans/build/builders.h"
@@ -17,6 +18,7 @@ constexpr Index kWorthSharing = Index{1} << 18;       // elements
 constexpr Index kWorthSharingAgain = Index{1} << 16;  // of a softmax that is read twice anyway
 constexpr Index kEnoughThatWait = 8;  // blocks of a softmax read once: a split reads twice, two exponentials an element
 constexpr Index kSmallestPart = Index{1} << 15;     // elements, for a core
+constexpr Index kReadOnceColumns = 256;             // rows of a softmax: fewer are no work for the blocks of a fold
 constexpr Index kReadForState = 64;                 // bytes of elements for each of a state: it is written and read
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
@@ -25,7 +27,9 @@ constexpr Index kLineBytes = 128;                   // parts of a row end where 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
 Step whole_step(const Problem& problem, const DeviceFacts& device) {
-  return fold_step(problem, preferred_body(problem, device), tuning_for(device, question_of("split", problem)));
+  Step step = fold_step(problem, preferred_body(problem, device), tuning_for(device, question_of("split", problem)));
+  fit_uneven_rows(step, device);
+  return step;
 }
 
 // Elements of a part, so that a CPU's parts do not depend on how many cores it has.
@@ -62,6 +66,11 @@ void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step
   schedule.steps.push_back(std::move(fold));
   if (merged.place == Buffer::Place::workspace) leave_states(merge, merged);
   schedule.steps.push_back(std::move(merge));
+}
+
+void add_whole(Schedule& schedule, Step fold, Buffer merged) {
+  leave_states(fold, merged);
+  schedule.steps.push_back(std::move(fold));
 }
 
 Step one_launch(const Step& whole, Index part) {
@@ -105,9 +114,10 @@ Verdict can_split(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
   if (is_cpu(device)) return wants_split(problem, device) ? yes() : unwise("whole outputs keep every core busy");
-  // Another read and two more launches: 1.2 to 1.6 times the grid's, docs/measurements/gpu/regret.csv.
-  if (problem.kind == RequestKind::softmax && device.cooperative)
-    return unwise("a softmax over the grid is one launch");
+  if (problem.kind == RequestKind::softmax) {
+    const bool columns = preferred_body(problem, device) == Body::columns;
+    return columns && problem.axes.reduced_elements() < kReadOnceColumns ? unwise("a block keeps so few rows") : yes();
+  }
   const bool shares = part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
   return shares ? yes() : unwise("whole outputs keep every multiprocessor busy");
 }
@@ -117,11 +127,15 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   Schedule schedule;
   const Step whole = whole_step(problem, device);
   const bool softmax = problem.kind == RequestKind::softmax;
-  // Forced onto something small, it still splits in two.
-  const Index part = std::min(part_of(problem, device, whole), ceil_divide(problem.axes.reduced_elements(), 2));
+  // Forced onto something small, it still splits in two; a softmax on a GPU may leave whole states at once.
+  const Index reduced = problem.axes.reduced_elements(), wanted = part_of(problem, device, whole);
+  const bool is_whole = softmax && !is_cpu(device) && wanted >= reduced;
+  const Index part = is_whole ? reduced : std::min(wanted, ceil_divide(reduced, 2));
   const Buffer merged = softmax ? workspace.place(states_bytes(whole, 1)) : kOutput;
   Step shared = one_launch(whole, part);
-  if (!is_cpu(device) && can_meet(shared, device))
+  if (is_whole)
+    add_whole(schedule, whole, merged);
+  else if (!is_cpu(device) && can_meet(shared, device))
     add_one_launch(schedule, workspace, std::move(shared), merged);
   else
     add_two_launches(schedule, workspace, whole, part, merged);
