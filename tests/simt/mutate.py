@@ -42,7 +42,7 @@ MUTANTS = [
     ("late_release", "meeting.h", "      add_release(counter);\n", "", "grid"),
     ("early_leave", "meeting.h", "- wanted) < 0", "- wanted) < -1", "grid"),
     ("stale_counter", "meeting.h", "*counter = 0;", "(void)counter;", "grid"),
-    ("panel_end", "column_batch.h", "within(axis.size - panel.column, kSize", "within(axis.size - panel.column + 1, kSize",
+    ("panel_end", "column_batch.h", "within(end - panel.column, kSize", "within(end - panel.column + 1, kSize",
      "odd_columns"),
     ("bundle_rows", "bundles.h", "const bool live = row < rows;\n#pragma unroll",
      "const bool live = row < rows - 1;\n#pragma unroll", "bundles"),
@@ -62,8 +62,18 @@ MUTANTS = [
     ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
     ("odometer", "odometer.h", "linear - rest * first.size", "linear - rest", "bundle"),
     ("far_odometer", "odometer.h", "const Index at = linear - rest * axis.size", "const Index at = linear - rest", "far"),
-    ("empty_pack", "elementwise.h", "if (place.low >= place.high) continue;", "", "elementwise"),
-    ("last_mapped", "elementwise.h", "i < place.high", "i < place.high - 1", "elementwise"),
+    ("mapped_rows", "elementwise.h", "min_of(begin + step.tile_height,", "min_of(begin + step.tile_height - 1,", "elementwise"),
+    ("mapped_end", "elementwise.h", "outer >= step.reduced || row >= end", "outer >= step.reduced || row > end", "elementwise"),
+    ("mapped_phase", "elementwise.h", "phase_of<kSize>(from);", "phase_of<kSize>(from + 1);", "elementwise"),
+    ("last_mapped", "elementwise.h", "i * packs.step, kSize)) : 0", "i * packs.step, kSize - 1)) : 0", "elementwise"),
+    ("joined_first", "joined_rows.h", "rows.lane < line.first_whole()", "rows.lane <= line.first_whole()", "joined"),
+    ("joined_last", "joined_rows.h", "last = line.last_whole();", "last = line.last();", "joined"),
+    ("joined_cut", "joined_rows.h", "c >= place.low && c < place.high", "c > place.low && c < place.high", "joined"),
+    ("joined_phase", "joined_rows.h", "lane * Source::kSize + c - phase + columns", "lane * Source::kSize + c + columns", "joined"),
+    ("shifted_first", "column_batch.h", "if (first == 0) fold_end(0);", "", "shifted"),
+    ("shifted_last", "column_batch.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
+    ("shifted_start", "column_batch.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
+    ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
 PLAIN = "ResultSink, ReadAgain, Tuning>"
@@ -88,12 +98,14 @@ KERNELS = {
                              "Tuning>"),
     "softmax_columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, Softmax<float>, NearScope, "
                                      "ElementSink<float>, InShared, Tuning>"),
+    "shifted": ("columns.h", "columns<Shifted<InLine<Elements<float, float, 4>>>, folds::Sum<float>, NearScope, " + PLAIN),
     "odd_columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
                              "folds::Sum<float>, ResultSink, Tuning>"),
     "spaced_bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
                                     "folds::Sum<float>, ResultSink, Tuning>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
+    "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
 }

@@ -1,0 +1,47 @@
+// Few columns of rows that follow one another: packs that hold several rows, ends of lines that cut them, blocks that
+// have more lanes than packs, and groups of blocks that meet.
+#include "tests/simt/forced.h"
+
+namespace simt {
+namespace {
+
+void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strategy, Index shift, Tally& tally) {
+  SCOPED_TRACE(::testing::Message() << name(op) << ' ' << name(type) << ' ' << ::testing::PrintToString(sizes) << ' '
+                                    << strategy << ' ' << shift);
+  const AxisSet axes{sizes.size() == 2 ? 0 : 1};
+  const DType output = default_output(op, type);
+  Array in(lay_out(type, sizes, Layout::row_major, 5), shift);
+  Array out(lay_out(output, output_sizes(sizes, axes), Layout::row_major, 1), shift / 2);
+  fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
+  run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, small(DeviceFacts::h200(), 2), std::string(strategy), tally);
+}
+
+TEST(joined_rows, of_any_width) {
+  Tally tally;
+  for (const std::string_view strategy : {"columns_in_block", "split"})
+    for (const Index columns : {2, 3, 6, 31, 65, 129, 255})
+      for (const Index rows : {33, 100, 1003})
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax})
+          reduce(op, DType::f32, {rows, columns}, strategy, (rows + columns) % 4, tally);
+  EXPECT_EQ(tally.strategies["columns_in_block"], 42);
+  EXPECT_EQ(tally.strategies["split"], 42);
+}
+
+TEST(joined_rows, of_any_fold_and_type) {
+  Tally tally;
+  for (const std::string_view strategy : {"columns_in_block", "split"}) {
+    for (const Sizes& sizes : {Sizes{1003, 5}, Sizes{3, 301, 17}}) {
+      for (const ReduceOp op : {ReduceOp::max, ReduceOp::var, ReduceOp::logsumexp, ReduceOp::mean, ReduceOp::argmin})
+        reduce(op, DType::f32, sizes, strategy, 1, tally);
+      reduce(ReduceOp::sum, DType::bf16, sizes, strategy, 3, tally);
+      reduce(ReduceOp::var, DType::f16, sizes, strategy, 5, tally);
+      reduce(ReduceOp::sum, DType::u8, sizes, strategy, 7, tally);
+    }
+    reduce(ReduceOp::sum, DType::f32, {40, 257}, strategy, 2, tally);  // too many to be joined
+  }
+  EXPECT_EQ(tally.strategies["columns_in_block"], 17);
+  EXPECT_EQ(tally.strategies["split"], 17);
+}
+
+}  // namespace
+}  // namespace simt

@@ -1,0 +1,47 @@
+// A softmax in two looks, the second of which maps: columns and lines, whole packs and cut ones, parts and one state.
+#include "tests/simt/forced.h"
+
+namespace simt {
+namespace {
+
+void softmax(DType type, const Sizes& sizes, const AxisSet& axes, Layout layout, Index shift, Tally& tally,
+             SoftmaxKind kind = SoftmaxKind::softmax) {
+  SCOPED_TRACE(::testing::Message() << name(type) << ' ' << ::testing::PrintToString(sizes) << ' ' << name(layout)
+                                    << ' ' << shift);
+  Array in(lay_out(type, sizes, layout, 5), shift);
+  Array out(lay_out(type, sizes, layout == Layout::stepped ? layout : Layout::row_major, 1), shift / 2);
+  fill(in, Values::mixed);
+  run_forced(SoftmaxSpec{.axes = axes, .kind = kind}, in, out, small(DeviceFacts::h200(), 2), "split", tally);
+}
+
+TEST(mapped, columns_and_lines) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index shift : {0, 1}) {
+      softmax(type, {101, 76}, {0}, Layout::row_major, shift, tally);
+      softmax(type, {333, 65}, {0}, Layout::row_major, shift, tally);
+      softmax(type, {40, 1100}, {0}, Layout::row_major, shift, tally, SoftmaxKind::log_softmax);
+      softmax(type, {40, 1101}, {0}, Layout::row_major, shift, tally);
+      softmax(type, {700, 3}, {0}, Layout::row_major, shift, tally);
+      softmax(type, {3, 300, 17}, {1}, Layout::row_major, shift, tally);
+      softmax(type, {5, 3, 1027}, {2}, Layout::row_major, shift, tally);
+      softmax(type, {3, 9000}, {1}, Layout::row_major, shift, tally);
+      softmax(type, {2, 20003}, {1}, Layout::row_major, shift, tally, SoftmaxKind::log_softmax);
+      softmax(type, {3, 50, 36}, {1}, Layout::row_major, shift, tally);
+      softmax(type, {4, 5, 6, 50}, {1, 3}, Layout::row_major, shift, tally);
+      softmax(type, {5, 60, 4, 12}, {0, 2}, Layout::row_major, shift, tally);
+    }
+  EXPECT_EQ(tally.strategies["split"], 48);
+}
+
+TEST(mapped, layouts) {
+  Tally tally;
+  for (const Layout layout : {Layout::padded, Layout::stepped, Layout::reversed, Layout::column_major}) {
+    softmax(DType::f32, {101, 76}, {0}, layout, 0, tally);
+    softmax(DType::f32, {7, 900}, {1}, layout, 1, tally);
+  }
+  EXPECT_EQ(tally.strategies["split"], 8);
+}
+
+}  // namespace
+}  // namespace simt
