@@ -108,8 +108,8 @@ TEST(executor, tasks_are_long_stretches_of_memory) {
       {{16, 256, 512}, {0, 2}, 64, 16},    // 16 runs share lanes
       {{16, 16, 16, 512}, {1, 3}, 2, 16},  // one line of runs at a time: 16
       {{4096, 512}, {1}, 2, 16},           // one stretch however it is cut
-      {{1024, 8192}, {0}, 2, 16},          // 32 parts of 8 panels: 4 of them are a strip
-      {{256, 4096}, {0}, 2, 8},            // 8 parts of 4 panels
+      {{1024, 8192}, {0}, 2, 8},           // 4 parts of 8 panels: 4 of them are a strip
+      {{256, 4096}, {0}, 2, 4},            // 4 parts of 4 panels
   };
   for (const Shared& one : all) {
     const ViewDesc in = dense(DType::f32, one.sizes), out = dense(DType::f32, output_sizes(one.sizes, one.axes));
