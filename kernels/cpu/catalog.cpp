@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/cpu/instances/maps.h"
+#include "kernels/cpu/runs_as_columns.h"
 
 namespace ndfold::simd {
 namespace {
@@ -38,20 +39,22 @@ Index column_blocks(const Arguments& step) {
   return elements(outer(step.kept)) * panels * step.parts;
 }
 
-// Short runs are folded one to a lane (fold_bundles.h).
+// Short runs are folded one to a lane (fold_bundles.h), or lines of them as columns.
 Index rows_together(const Arguments& step) {
+  constexpr Index kMostColumns = 4096;
+  if (is_floating(step.input) && RunsAsColumns::suits(step, kMostColumns)) return inner(step.kept).size;
   const Axis run = inner(step.reduced);
   return step.parts == 1 && run.in == 1 && run.size <= kChunk && is_floating(step.input) ? kLanes<Lanes<float>> : 1;
 }
 
-// Outputs of a bundle whose runs lie beside each other before the next run of any: [128,256,512] f32, axes 0 and 2, on
+// Outputs whose runs lie beside each other before the farthest next run of any: [128,256,512] f32, axes 0 and 2, on
 // two threads took 2.5 ms in stretches of 32 KiB, 2.2 in 128 KiB; argmax 2.7, 2.3.
 Index runs_of_stretch(const Arguments& step) {
   constexpr Index kStretchBytes = 128 << 10;
   const AxisList runs = outer(step.reduced);
   if (runs.rank == 0) return 1;
   Index beside = 1;
-  for (int i = step.kept.rank; i-- > 0 && step.kept.axes[i].in < inner(runs).in;) beside *= step.kept.axes[i].size;
+  for (int i = step.kept.rank; i-- > 0 && step.kept.axes[i].in < runs.axes[0].in;) beside *= step.kept.axes[i].size;
   const Index run = std::max<Index>(inner(step.reduced).size, 1) * static_cast<Index>(size_bytes(step.input));
   return std::min(beside, kStretchBytes / run);
 }

@@ -200,14 +200,13 @@ Index rows_together(const Arguments& step, const ColumnBlock& block) {
   return JoinedRows::together(step, block, is_stream ? kJoinedColumns<F, A, T> : kFewColumns);
 }
 
-/// A block of few columns: `together` rows at a time are folded as one.
+/// The states of a block of few columns, to `all`: `together` rows at a time are folded as one.
 template <template <class> class F, class A, Loading kLoading, class T>
-void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
-                      Index together) {
+void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block, Index together,
+                      typename F<A>::State* all) {
   using State = typename F<A>::State;
   const JoinedRows joined(step, block, together);
   const auto fold = make_fold<F<A>>(parameters);
-  State all[kJoinedColumns<F, A, T>];
   fold_block<F, A, kLoading, T>(
       joined.step(), parameters, joined.block(),
       [&](Index first, Index count, const State* some) { std::copy(some, some + count, all + first); });
@@ -218,7 +217,6 @@ void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, c
     fold_block<F, A, kLoading, T>(step, parameters, joined.rest(), [&](Index first, Index count, const State* some) {
       for (Index c = 0; c < count; ++c) all[first + c] = fold.combine(all[first + c], some[c]);
     });
-  sink_columns(step, fold, block, 0, block.columns, all);
 }
 
 /// Blocks: line-major, then parts, then panels.
@@ -230,13 +228,16 @@ void fold_columns(const Arguments& step, Index first, Index last) {
     for (Index at = first; at < last;) {
       const ColumnBlock block(step, at, last - at);
       const Index together = rows_together<F, A, T>(step, block);
-      if (together > 1)
-        fold_joined_rows<F, A, kLoading, T>(step, parameters, block, together);
-      else
-        fold_block<F, A, kLoading, T>(step, parameters, block,
-                                      [&](Index first_column, Index count, const typename F<A>::State* states) {
-                                        sink_columns(step, fold, block, first_column, count, states);
-                                      });
+      const auto sink = [&](Index first_column, Index count, const typename F<A>::State* states) {
+        sink_columns(step, fold, block, first_column, count, states);
+      };
+      if (together > 1) {
+        typename F<A>::State all[kJoinedColumns<F, A, T>];
+        fold_joined_rows<F, A, kLoading, T>(step, parameters, block, together, all);
+        sink(0, block.columns, all);
+      } else {
+        fold_block<F, A, kLoading, T>(step, parameters, block, sink);
+      }
       at += block.blocks;
     }
   });
