@@ -44,8 +44,8 @@ inline constexpr Index kStripBytes = PivotFold<LaneFold> ? 4 << 10 : 16 << 10;
 /// cache 4 are best.
 template <class LaneFold>
 Index strip_bytes(const Arguments& step, Index rows) {
-  constexpr Index kFewRows = 8, kStreamed = 2 << 10, kStored = 4 << 10;
-  if (rows > kFewRows) return kStripBytes<LaneFold>;
+  constexpr Index kFew = 8, kStreamed = 2 << 10, kStored = 4 << 10;
+  if (rows > kFew) return kStripBytes<LaneFold>;
   return streams_results(step) ? kStreamed : kStored;
 }
 
