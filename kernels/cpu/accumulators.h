@@ -4,6 +4,7 @@
 #include "kernels/cpu/quick_extremum.h"
 #include "kernels/cpu/states.h"
 
+#include <atomic>
 #include <utility>
 
 namespace ndfold::simd {
@@ -49,8 +50,10 @@ struct NanWatch {
   }
 };
 
-/// kCount is 8, or 2 for runs of a few vectors.
-template <class LaneFold, class Watch, int kCount = 8>
+/// kCount is 8, or 2 for runs of a few vectors. kInTurn: elements are loaded in memory's order. Left alone, the
+/// compiler loads what is watched as it likes, which a Zen 4 takes for no stream where stretches are short: max of rows
+/// of 512 f32 took 4.2 ms for 64 MiB, 2.0 in turn. Rows of 4096 are read no worse as the compiler likes.
+template <class LaneFold, class Watch, int kCount = 8, bool kInTurn = false>
 class Accumulators {
  public:
   using V = typename LaneFold::Value;
@@ -91,9 +94,16 @@ class Accumulators {
     ((sums_[K] = fold_.identity()), ...);
   }
 
+  template <class T>
+  [[gnu::always_inline]] static V in_its_turn(const T* x) {
+    const V here = load<V>(x);
+    if constexpr (kInTurn) std::atomic_signal_fence(std::memory_order_seq_cst);
+    return here;
+  }
+
   template <int kFirst, class T, int... K>
   [[gnu::always_inline]] void add(const T* x, Index ahead, std::integer_sequence<int, K...>) {
-    const V here[] = {load<V>(x + K * kWidth)...};
+    const V here[] = {in_its_turn(x + K * kWidth)...};
     if (ahead != 0) (__builtin_prefetch(x + ahead + K * kWidth), ...);
     watch_.see(here[K]...);
     ((sums_[kFirst + K] = take(sums_[kFirst + K], here[K])), ...);

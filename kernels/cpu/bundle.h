@@ -37,7 +37,7 @@ template <bool kLong, class FoldOf, class State, class Runs, class Watch>
   const Index ahead = kLooksAgain<LaneFold> ? 2 * run.ahead : run.ahead;
   for (int i = 0; i < kLanes<typename LaneFold::Value>; ++i) {
     const LaneFold fold = fold_of(i);
-    Accumulators<LaneFold, Watch, kLong ? 8 : 2> sums(fold, watch);
+    Accumulators<LaneFold, Watch, kLong ? 8 : 2, !std::is_same_v<Watch, NoWatch>> sums(fold, watch);
     sums.add(runs(i), run.length, ahead);
     states[i] = sums.total();
   }

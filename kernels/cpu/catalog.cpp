@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/instances/entry.h"
 #include "kernels/cpu/instances/maps.h"
+#include "kernels/cpu/runs_as_columns.h"
 
 namespace ndfold::simd {
 namespace {
@@ -38,10 +39,32 @@ Index column_blocks(const Arguments& step) {
   return elements(outer(step.kept)) * panels * step.parts;
 }
 
-// Short runs are folded one to a lane (fold_bundles.h).
+// Short runs are folded one to a lane (fold_bundles.h), or lines of them as columns.
 Index rows_together(const Arguments& step) {
+  constexpr Index kMostColumns = 4096;
+  if (is_floating(step.input) && RunsAsColumns::suits(step, kMostColumns)) return inner(step.kept).size;
   const Axis run = inner(step.reduced);
   return step.parts == 1 && run.in == 1 && run.size <= kChunk && is_floating(step.input) ? kLanes<Lanes<float>> : 1;
+}
+
+// Outputs whose runs lie beside each other before the farthest next run of any: [128,256,512] f32, axes 0 and 2, on
+// two threads took 2.5 ms in stretches of 32 KiB, 2.2 in 128 KiB; argmax 2.7, 2.3.
+Index runs_of_stretch(const Arguments& step) {
+  constexpr Index kStretchBytes = 128 << 10;
+  const AxisList runs = outer(step.reduced);
+  if (runs.rank == 0) return 1;
+  Index beside = 1;
+  for (int i = step.kept.rank; i-- > 0 && step.kept.axes[i].in < runs.axes[0].in;) beside *= step.kept.axes[i].size;
+  const Index run = std::max<Index>(inner(step.reduced).size, 1) * static_cast<Index>(size_bytes(step.input));
+  return std::min(beside, kStretchBytes / run);
+}
+
+// Panels of whole rows, as far as one strip reads them.
+Index panels_of_stretch(const Arguments& step) {
+  constexpr Index kStripBytes = 16 << 10;
+  const Index panels = (inner(step.kept).size + step.panel - 1) / step.panel;
+  const Index most = kStripBytes / (step.panel * static_cast<Index>(size_bytes(step.input)));
+  return inner(step.kept).in == 1 ? std::min(panels, most) : 1;
 }
 
 Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
@@ -52,7 +75,9 @@ Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
   const FoldEntry* entry = find_fold(key.fold, key.accumulate);
   if (entry == nullptr) return {};
   if (key.source == SourceKind::states) return {entry->merge, blocks};
-  return {rows ? entry->rows : entry->columns, blocks, rows ? rows_together(step) : 1};
+  if (!rows) return {entry->columns, blocks, 1, panels_of_stretch(step)};
+  const Index together = rows_together(step);
+  return {entry->rows, blocks, together, together > 1 ? runs_of_stretch(step) : 1};
 }
 
 Kernel find_kernel(const KernelKey& key, const Arguments& step) {

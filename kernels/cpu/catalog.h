@@ -12,6 +12,7 @@ struct Kernel {
   Run run = nullptr;   ///< nothing when the catalog has no such kernel
   Index blocks = 0;    ///< independent blocks of this step
   Index together = 1;  ///< so many of them share lanes: apart, most lanes would idle
+  Index stretch = 1;   ///< so many of them read memory in one stretch after the other: who takes fewer, shorter ones
 };
 
 struct Catalog {

@@ -28,6 +28,11 @@ void each_number(const State* states, Index columns, const Take<Number>& take) {
   constexpr Index kWidth = kLanes<V>, kAtOnce = 256;
   if constexpr (kWidth == 1) {
     take(Index{0}, columns, states);
+  } else if constexpr (std::is_same_v<State, V>) {
+    const Number* all = reinterpret_cast<const Number*>(states);
+    const Index whole = columns / kWidth * kWidth, last = ColumnPlace<V>::first(whole / kWidth, columns);
+    if (whole > 0) take(Index{0}, whole, all);
+    if (whole < columns) take(whole, columns - whole, all + whole + (whole - last));
   } else {
     Number all[kAtOnce + kWidth];
     for (Index at = 0; at < columns; at += kAtOnce) {
@@ -43,6 +48,11 @@ void each_number(const State* states, Index columns, const Take<Number>& take) {
   }
 }
 
+/// Whether results go past the caches: of a leaf or less they are many beside the elements.
+inline bool streams_results(const Arguments& step) {
+  return step.past_caches && step.sink == SinkKind::store && elements(step.reduced) <= kLeafRows;
+}
+
 /// Hands the states of columns, `first` and on in their block, to the sink.
 template <class NumberFold>
 void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,
@@ -53,7 +63,8 @@ void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlo
               {.out = first * block.column.out,
                .out_stride = block.column.out,
                .block = block.first_state + first * step.parts,
-               .block_stride = step.parts});
+               .block_stride = step.parts,
+               .stream = streams_results(step)});
 }
 
 }  // namespace ndfold::simd

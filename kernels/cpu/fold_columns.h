@@ -19,6 +19,10 @@ typename LaneFold::State* fold_rows_of_columns(const LaneFold& lanes, Rows& rows
   const Index groups = ColumnPlace<typename LaneFold::Value>::groups(columns);
   const int levels = ColumnTree<LaneFold>::levels_for((reduced + kLeafRows - 1) / kLeafRows);
   State* leaf = scratch.take<State>(groups);
+  if (reduced <= kLeafRows) {
+    fold_column_leaf(lanes, rows, rows.next(), columns, leaf, pivots);
+    return leaf;
+  }
   ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * levels), groups);
   while (const int count = rows.next()) {
     fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
@@ -35,6 +39,16 @@ using TakeStates = Take<typename F<A>::State>;
 template <class LaneFold>
 inline constexpr Index kStripBytes = PivotFold<LaneFold> ? 4 << 10 : 16 << 10;
 
+/// Of few rows results are as many as elements: short strips, so that both come and go all the time. 64 MiB of f32, in
+/// GB/s of both: [1,2^24] 17 with strips of 16 KiB, 27 of 1, 33 of 2, 32 of 4; [2,2^23] 15, 29, 35, 29. In the third
+/// cache 4 are best.
+template <class LaneFold>
+Index strip_bytes(const Arguments& step, Index rows) {
+  constexpr Index kFew = 8, kStreamed = 2 << 10, kStored = 4 << 10;
+  if (rows > kFew) return kStripBytes<LaneFold>;
+  return streams_results(step) ? kStreamed : kStored;
+}
+
 /// Calls take(first, count, states) for the columns of a block, some at a time.
 template <template <class> class F, class A, Loading kLoading, class T>
 void fold_panel(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
@@ -46,8 +60,8 @@ void fold_panel(const Arguments& step, const FoldParameters& parameters, const C
   const auto lanes = make_fold<LaneFold>(parameters);
   const int levels = ColumnTree<LaneFold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
   constexpr Index kPivots = PivotFold<LaneFold> ? 3 : 0;
-  constexpr Index kMost = kStripBytes<LaneFold> / Index{sizeof(ScalarOf<V>)};
-  const Index fit = std::min(columns_that_fit<State, V>(levels, kPivots), kMost);
+  const Index most = strip_bytes<LaneFold>(step, block.end - block.begin) / Index{sizeof(ScalarOf<V>)};
+  const Index fit = std::min(columns_that_fit<State, V>(levels, kPivots), most);
   const Index width = strip_width<V>(block.columns, Rows::is_direct(step) ? fit : std::min(fit, Rows::kStagedColumns));
   for (Index first = 0; first < block.columns; first += width) {
     const Index columns = std::min(width, block.columns - first);
@@ -172,25 +186,27 @@ inline constexpr Index kJoinedColumns = std::min<Index>(kStripBytes<F<LanesOf<A>
 
 /// How many rows are folded as one; 1 where they stay as they are. Two lines or fewer are joined to fill lanes. Beyond
 /// the caches rows of less than a page are joined to strips, for what is read in turns within a page is no stream
-/// ([65536,256] f32 on a Zen 4: 12 GB/s apart, 27 so); in them that costs more than it wins.
+/// ([65536,256] f32 on a Zen 4: 12 GB/s apart, 27 so; axis 1 of [256,256,256] f32: 12, 29; of u8 [256,512,512]: 10,
+/// 30); in them that costs more than it wins, and blocks of 16 KiB win nothing.
 template <template <class> class F, class A, class T>
 Index rows_together(const Arguments& step, const ColumnBlock& block) {
-  constexpr Index kFew = 128, kJoinedFew = 1 << 10, kPage = 4 << 10, kCached = 512 << 10;
-  const Index row = block.columns * static_cast<Index>(sizeof(T));
-  const bool is_stream = row <= kPage && row * (block.end - block.begin) > kCached;
+  constexpr Index kFew = 128, kJoinedFew = 1 << 10, kPage = 4 << 10;
+  constexpr Index kSmallBlock = 16 << 10, kCachedBlock = 512 << 10, kCached = 24 << 20;
+  const Index row = block.columns * Index{sizeof(T)}, bytes = row * (block.end - block.begin);
+  const Index all = elements(step.kept) * elements(step.reduced) * Index{sizeof(T)};
+  const bool is_stream = row <= kPage && (bytes > kCachedBlock || (bytes > kSmallBlock && all > kCached));
   if (!is_stream && row > kFew) return 1;
   constexpr Index kFewColumns = std::min(kJoinedFew / static_cast<Index>(sizeof(T)), kJoinedColumns<F, A, T>);
   return JoinedRows::together(step, block, is_stream ? kJoinedColumns<F, A, T> : kFewColumns);
 }
 
-/// A block of few columns: `together` rows at a time are folded as one.
+/// The states of a block of few columns, to `all`: `together` rows at a time are folded as one.
 template <template <class> class F, class A, Loading kLoading, class T>
-void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block,
-                      Index together) {
+void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, const ColumnBlock& block, Index together,
+                      typename F<A>::State* all) {
   using State = typename F<A>::State;
   const JoinedRows joined(step, block, together);
   const auto fold = make_fold<F<A>>(parameters);
-  State all[kJoinedColumns<F, A, T>];
   fold_block<F, A, kLoading, T>(
       joined.step(), parameters, joined.block(),
       [&](Index first, Index count, const State* some) { std::copy(some, some + count, all + first); });
@@ -201,7 +217,6 @@ void fold_joined_rows(const Arguments& step, const FoldParameters& parameters, c
     fold_block<F, A, kLoading, T>(step, parameters, joined.rest(), [&](Index first, Index count, const State* some) {
       for (Index c = 0; c < count; ++c) all[first + c] = fold.combine(all[first + c], some[c]);
     });
-  sink_columns(step, fold, block, 0, block.columns, all);
 }
 
 /// Blocks: line-major, then parts, then panels.
@@ -213,16 +228,20 @@ void fold_columns(const Arguments& step, Index first, Index last) {
     for (Index at = first; at < last;) {
       const ColumnBlock block(step, at, last - at);
       const Index together = rows_together<F, A, T>(step, block);
-      if (together > 1)
-        fold_joined_rows<F, A, kLoading, T>(step, parameters, block, together);
-      else
-        fold_block<F, A, kLoading, T>(step, parameters, block,
-                                      [&](Index first_column, Index count, const typename F<A>::State* states) {
-                                        sink_columns(step, fold, block, first_column, count, states);
-                                      });
+      const auto sink = [&](Index first_column, Index count, const typename F<A>::State* states) {
+        sink_columns(step, fold, block, first_column, count, states);
+      };
+      if (together > 1) {
+        typename F<A>::State all[kJoinedColumns<F, A, T>];
+        fold_joined_rows<F, A, kLoading, T>(step, parameters, block, together, all);
+        sink(0, block.columns, all);
+      } else {
+        fold_block<F, A, kLoading, T>(step, parameters, block, sink);
+      }
       at += block.blocks;
     }
   });
+  if (streams_results(step)) finish_streams();
 }
 
 }  // namespace ndfold::simd

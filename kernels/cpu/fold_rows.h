@@ -4,6 +4,7 @@
 #include "kernels/cpu/fold_bundles.h"
 #include "kernels/cpu/integer_bundles.h"
 #include "kernels/cpu/row_walk.h"
+#include "kernels/cpu/runs_as_columns.h"
 #include "kernels/cpu/sink.h"
 #include "kernels/cpu/tree.h"
 
@@ -82,6 +83,10 @@ template <template <class> class F, class A, Loading kLoading = Loading::values>
 void fold_rows(const Arguments& step, Index first, Index last) {
   const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
   as_they_lie<F<A>, A, kLoading>(step.input, inner(step.reduced).in == 1, [&]<class T>(T) {
+    if constexpr (kLoadsAsLanes<A, T>) {
+      if (RunsAsColumns::suits(step, kJoinedColumns<F, A, T>) && lies_as<T, kLoading>(step.input))
+        return fold_runs_as_columns<F, A, kLoading, T>(step, parameters, first, last);
+    }
     if constexpr (kLoadsAsLanes<A, T>)
       if (are_bundled<F, A, kLoading, T>(step)) return fold_bundles<F, A, T>(step, parameters, first, last);
     if constexpr (kBundlesIntegers<F<A>, T>)

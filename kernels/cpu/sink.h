@@ -1,6 +1,7 @@
 // What becomes of finished states: results in the output's type, or the states themselves for a later step.
 #pragma once
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/stream.h"
 #include "kernels/folds/fold.h"
 
 #include <algorithm>
@@ -12,7 +13,20 @@ namespace ndfold::simd {
 struct Places {
   Index out, out_stride;
   Index block, block_stride;
+  bool stream = false;  // results past the caches; the caller calls finish_streams()
 };
+
+/// Results to neighbouring addresses, past the caches as far as they fill lines.
+template <class A>
+void stream_run(A* to, Index n, const A* from) {
+  constexpr Index kWidth = kLanes<Lanes<A>>;
+  Index i = 0;
+  for (; i < n && !begins_line(to + i); ++i) to[i] = from[i];
+  for (; i + kLineBytes / Index{sizeof(A)} <= n;)
+    for (const Index end = i + kLineBytes / Index{sizeof(A)}; i < end; i += kWidth)
+      stream(to + i, load<Lanes<A>>(from + i));
+  for (; i < n; ++i) to[i] = from[i];
+}
 
 template <FinalFold F>
 void sink_states(const Arguments& step, const F& fold, const typename F::State* states, Index count, Places to) {
@@ -37,6 +51,11 @@ void sink_states(const Arguments& step, const F& fold, const typename F::State* 
       if constexpr (requires { states->index; })
         for (Index i = 0; i < n; ++i) results[i] += step.index_offset;
       std::byte* at = advance(step.out, step.output, to.out + first * to.out_stride);
+      if constexpr (std::is_floating_point_v<Result>)
+        if (to.stream && to.out_stride == 1 && step.output == kTypeOf<Result>) {
+          stream_run(reinterpret_cast<Result*>(at), n, results);
+          continue;
+        }
       store_run(step.output, at, to.out_stride, n, results);
     }
   }

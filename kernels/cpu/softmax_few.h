@@ -2,6 +2,7 @@
 // and nothing waits anywhere but in L1.
 #pragma once
 #include "kernels/cpu/column_walk.h"
+#include "kernels/cpu/slot_softmax.h"
 #include "kernels/cpu/tile_writes.h"
 
 namespace ndfold::simd {
@@ -100,20 +101,31 @@ template <class T, class A = NumberOf<T>>
   }
 }
 
-/// Groups of columns become results where they are.
-template <MapKind kMap, class A>
-[[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int rows, A alpha) {
+/// Groups of columns become results where they are. Powers of 4 and 8 rows, 2 · kHalf, are added up by halves, as in
+/// slots (slot_softmax.h): wherever elements lie, results have the same bits. Those of others (kHalf = 0) in turn.
+template <MapKind kMap, class A, int kHalf>
+[[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int count, A alpha) {
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
   constexpr bool kKeeps = kMap == MapKind::softmax;
+  const int rows = kHalf > 0 ? 2 * kHalf : count;
   const V times = splat<V>(alpha);
   for (A* const end = slot + groups * rows * kWidth; slot < end; slot += rows * kWidth) {
     V max = load<V>(slot), sum = splat<V>(0);
     for (int r = 1; r < rows; ++r) max = any_maximum(max, load<V>(slot + r * kWidth));
-    for (int r = 0; r < rows; ++r) {
+    const auto power_of = [&](int r) {
       const V power = power_below_one(load<V>(slot + r * kWidth) - max);
       if constexpr (kKeeps) store(slot + r * kWidth, power);
-      sum = sum + power;
+      return power;
+    };
+    if constexpr (kHalf > 0) {
+      V sums[kHalf];
+      unrolled<kHalf>([&](auto r) { sums[r] = power_of(r) + power_of(r + kHalf); });
+      for (int half = kHalf / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r) sums[r] = sums[r] + sums[r + half];
+      sum = sums[0];
+    } else {
+      for (int r = 0; r < rows; ++r) sum = sum + power_of(r);
     }
     if constexpr (kKeeps) {
       const V factor = times / sum;
@@ -123,6 +135,11 @@ template <MapKind kMap, class A>
       for (int r = 0; r < rows; ++r) store(slot + r * kWidth, (load<V>(slot + r * kWidth) - max - rest) * times);
     }
   }
+}
+
+template <MapKind kMap, class A>
+void map_few(A* slot, Index groups, int rows, A alpha) {
+  (rows == 4 ? map_few<kMap, A, 2> : rows == 8 ? map_few<kMap, A, 4> : map_few<kMap, A, 0>)(slot, groups, rows, alpha);
 }
 
 template <class A>
@@ -147,6 +164,7 @@ class FewRows {
 
   /// Columns from `in` and `out` on.
   void map(const std::byte* in, std::byte* out, Index columns) {
+    if (are_dense_rows() && map_in_slots(in, out, columns)) return;
     const Index most = 8192 / static_cast<Index>(sizeof(A)) / (rows_ * kWidth) * kWidth;
     for (Index done = 0; done < columns;) {
       std::byte* const to = advance(out, step_.output, done * out_.column);
@@ -158,6 +176,23 @@ class FewRows {
   }
 
  private:
+  // Columns whose elements lie one behind the other, and so do columns.
+  bool are_dense_rows() const {
+    return in_.across && out_.across && in_.column == rows_ && out_.column == rows_ && step_.input == step_.output;
+  }
+
+  bool map_in_slots(const std::byte* in, std::byte* out, Index columns) const {
+    bool is_done = false;
+    visit_elements<A>(step_.input, [&]<class T>(T) {
+      const T* x = reinterpret_cast<const T*>(in);
+      T* y = reinterpret_cast<T*>(out);
+      is_done = step_.sink == SinkKind::softmax
+                    ? softmax_in_slots<T, MapKind::softmax>(x, y, columns, rows_, step_)
+                    : softmax_in_slots<T, MapKind::log_softmax>(x, y, columns, rows_, step_);
+    });
+    return is_done;
+  }
+
   void chunk(const std::byte* in, std::byte* out, Index columns) {
     alignas(64) A slot[kSlot];
     const V scale = splat<V>(static_cast<A>(step_.scale));

@@ -1,7 +1,7 @@
 // The columns body of the softmax's own fold, and of logsumexp: tiles of columns, read once.
 #pragma once
 #include "kernels/cpu/column_powers.h"
-#include "kernels/cpu/fold_columns.h"
+#include "kernels/cpu/runs_as_columns.h"
 
 namespace ndfold::simd {
 
@@ -63,6 +63,17 @@ void fold_joined_tile(const Arguments& step, const ColumnBlock& block, Index tog
   MaxAndSum<A> last[kTileColumns<A>];
   fold_narrow_tile(step, block.in, block.columns, joined.rest().begin, block.end, last);
   for (Index c = 0; c < block.columns; ++c) states[c] = fold.combine(states[c], last[c]);
+}
+
+/// Rows of short runs whose elements are columns.
+template <template <class> class F, class A>
+void fold_runs_as_tiles(const Arguments& step, Index first, Index last) {
+  const auto states_of = [](const Arguments& columns, const ColumnBlock& block, MaxAndSum<A>* states) {
+    if (const Index together = joined_in_tile<A>(columns, block); together > 1)
+      return fold_joined_tile(columns, block, together, states);
+    fold_narrow_tile(columns, block.in, block.columns, block.begin, block.end, states);
+  };
+  fold_lines_of_runs<F, A, kTileColumns<A>>(step, first, last, states_of);
 }
 
 /// Blocks: line-major, then parts, then panels. F is OnlineSoftmax or finishes its state.

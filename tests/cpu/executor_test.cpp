@@ -93,6 +93,38 @@ TEST(executor, results_do_not_depend_on_the_cuts) {
   EXPECT_GT(most_tasks, 8) << "nothing was ever shared";
 }
 
+// Threads read in long stretches where there are enough of them: bundles of runs that lie beside each other, and whole
+// rows of panels.
+TEST(executor, tasks_are_long_stretches_of_memory) {
+  struct Shared {
+    Sizes sizes;
+    AxisSet axes;
+    int threads;
+    Index tasks;
+  };
+  const Shared all[] = {
+      {{16, 256, 512}, {0, 2}, 2, 4},      // 64 runs of 2 KiB
+      {{16, 256, 512}, {0, 2}, 4, 8},      // 32: two tasks a thread come first
+      {{16, 256, 512}, {0, 2}, 64, 16},    // 16 runs share lanes
+      {{16, 16, 16, 512}, {1, 3}, 2, 16},  // one line of runs at a time: 16
+      {{4096, 512}, {1}, 2, 16},           // one stretch however it is cut
+      {{1024, 8192}, {0}, 2, 8},           // 4 parts of 8 panels: 4 of them are a strip
+      {{256, 4096}, {0}, 2, 4},            // 4 parts of 4 panels
+  };
+  for (const Shared& one : all) {
+    const ViewDesc in = dense(DType::f32, one.sizes), out = dense(DType::f32, output_sizes(one.sizes, one.axes));
+    SCOPED_TRACE(::testing::PrintToString(one.sizes) + " on " + std::to_string(one.threads));
+    const Case item{ReduceSpec{.op = ReduceOp::max, .axes = one.axes}, in, out, ""};
+    const auto plan = plan_for(item.request, in, out, {.device = DeviceFacts::host()});
+    ASSERT_TRUE(plan);
+    Array values(in);
+    fill(values, Values::mixed);
+    Backwards alone(1), workers(one.threads);
+    EXPECT_TRUE(run_with(*plan, item, values, workers) == run_with(*plan, item, values, alone));
+    EXPECT_EQ(workers.most_tasks, one.tasks);
+  }
+}
+
 // Beneath the executor: each kernel over [0, n) at once, and over random cuts in random order.
 TEST(executor, kernels_run_any_blocks_in_any_order) {
   int steps = 0;

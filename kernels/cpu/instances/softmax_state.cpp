@@ -7,6 +7,7 @@ namespace {
 
 template <template <class> class F, class A>
 void fold_softmax_rows(const Arguments& step, Index first, Index last) {
+  if (RunsAsColumns::suits(step, kTileColumns<A>)) return fold_runs_as_tiles<F, A>(step, first, last);
   const bool is_done = visit_dense<A>(step, [&]<class T>(T) { fold_dense<F, T>(step, first, last); });
   if (!is_done) fold_rows<F, A>(step, first, last);
 }

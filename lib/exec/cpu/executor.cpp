@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kBytesWorthATask = 128 << 10;  // some 10 µs of work: several times what waking a thread costs
 constexpr Index kTasksPerThread = 8;            // so that one slow core does not hold up the rest
+constexpr Index kLeastTasksPerThread = 2;       // for the sake of long stretches of memory
 
 struct Memory {
   const std::byte* in;
@@ -69,23 +70,33 @@ Arguments bind(const Step& step, const Memory& memory) {
 struct Share {
   const Arguments& arguments;
   Run run;
-  Index blocks, tasks;
+  Index blocks, unit, tasks;  // tasks end where a unit of blocks does
 
   static void run_task(void* context, Index task) {
     const Share& share = *static_cast<const Share*>(context);
-    const Index each = share.blocks / share.tasks, more = share.blocks % share.tasks;  // the first `more` take one more
-    const auto boundary = [&](Index t) { return t * each + std::min(t, more); };
+    const Index units = (share.blocks + share.unit - 1) / share.unit;
+    const Index each = units / share.tasks, more = units % share.tasks;  // the first `more` take one more
+    const auto boundary = [&](Index t) { return std::min((t * each + std::min(t, more)) * share.unit, share.blocks); };
     share.run(share.arguments, boundary(task), boundary(task + 1));
   }
 };
+
+// Blocks that no task parts: whole lanes, and a whole stretch of memory as far as there are enough.
+Index unit_of(const Kernel& kernel, Index threads) {
+  const Index wanted = kernel.blocks / (threads * kLeastTasksPerThread) / kernel.together * kernel.together;
+  return std::clamp(wanted, kernel.together, std::max(kernel.together, kernel.stretch));
+}
 
 void run_blocks(const Kernel& kernel, const Arguments& arguments, double bytes, Workers* workers) {
   const double worth = std::min(bytes / kBytesWorthATask, static_cast<double>(kernel.blocks / kernel.together));
   if (worth < 2) return kernel.run(arguments, 0, kernel.blocks);
   if (workers == nullptr) workers = &default_workers();
-  const Index tasks = std::min(static_cast<Index>(worth), workers->threads() * kTasksPerThread);
-  if (workers->threads() == 1) return kernel.run(arguments, 0, kernel.blocks);
-  Share share{arguments, kernel.run, kernel.blocks, tasks};
+  const Index threads = workers->threads();
+  if (threads == 1) return kernel.run(arguments, 0, kernel.blocks);
+  const Index unit = unit_of(kernel, threads);
+  const Index tasks =
+      std::min({static_cast<Index>(worth), threads * kTasksPerThread, (kernel.blocks + unit - 1) / unit});
+  Share share{arguments, kernel.run, kernel.blocks, unit, tasks};
   workers->run(tasks, Share::run_task, &share);
 }
 
