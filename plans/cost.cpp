@@ -128,7 +128,7 @@ double share_of_body(const Step& step, const Waves& waves) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
   }
-  const double uneven = has_uneven_rows(step) ? kUnevenColumns : 1;
+  const double uneven = !has_uneven_rows(step) ? 1 : step.kernel.scope == Scope::grid ? kUnevenInGrid : kUnevenColumns;
   if (reads_twice(step)) return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
   return uneven * on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
 }

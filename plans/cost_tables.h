@@ -46,14 +46,21 @@ inline constexpr double kRowsInRuns = 0.90;
 inline constexpr double kHalfRowsInRuns = 0.72;
 
 /// A softmax in two launches: its fold, beside one that takes no powers, and where rows are runs. Of [16384,4096] axis
-/// 0 the three passes reach 0.88 of what they could, of [128,256,2048] axes 0 and 2 0.73, of bf16 there 0.45.
+/// 0 the three passes reach 0.88 of what they could, of [128,256,2048] axes 0 and 2 0.86, of bf16 there 0.79.
 inline constexpr double kFoldOfPowers = 0.85;
-inline constexpr double kFoldInRuns = 0.60;
-inline constexpr double kHalfFoldInRuns = 0.30;
+inline constexpr double kFoldInRuns = 0.80;
+inline constexpr double kHalfFoldInRuns = 0.60;
 
-/// One-read softmax of columns that are no whole packs, beside those that are: 0.44 of a copy instead of 0.81 in a
-/// block, 0.38 instead of 0.67 in a cluster (sweep.csv, from 256 MiB on).
-inline constexpr double kUnevenColumns = 0.57;
+/// A softmax of columns that are no whole packs, beside those that are, in one launch and in each of two: 0.54 of a
+/// copy instead of 0.81 in a block, 0.42 instead of 0.67 in a cluster, 0.51 instead of 0.58 (sweep.csv, from 256 MiB
+/// on).
+inline constexpr double kUnevenColumns = 0.66;
+inline constexpr double kUnevenInGrid = 0.40;  // 0.17 instead of 0.46
+inline constexpr double kUnevenInTwo = 0.86;
+
+/// Between two launches the last blocks of the one end and the first of the other begin: softmaxes of 16 MiB in two
+/// launches take 28 us where their bytes take 21.
+inline constexpr double kBetweenLaunchesMicroseconds = 6;
 
 /// What is read again, beside two reads and a write: rows of 1 MiB; columns by blocks of a multiprocessor, of which
 /// [4096,16384] axis 0 reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
