@@ -52,7 +52,7 @@ const std::vector<Case>& cases() {
       {"cluster", reduce(ReduceOp::sum, 1), "rows_in_cluster", {3, 3001}, {3}, kDevice, Values::positive},
       {"softmax", SoftmaxSpec{.axes = {1}}, "rows_in_block", {2, 9000}, {2, 9000}, tight(2), Values::mixed},
       {"grid", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}, tight(2), Values::mixed},
-      {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 76}, {76}, kDevice, Values::positive},
+      {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {93, 76}, {76}, kDevice, Values::positive},
       {"softmax_columns", SoftmaxSpec{.axes = {0}}, "columns_in_block", {601, 76}, {601, 76}, kDevice, Values::mixed},
       {"odd_columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
       {"bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {1003, 3}, {1003}, kDevice, Values::positive, 0},
