@@ -9,8 +9,7 @@ namespace ndfold::cuda {
 template <class T>
 struct Place {
   const T* in;
-  Index out;    ///< offset in the output, or number within the reduced axes
-  Index value;  ///< offset in the values
+  Index out;  ///< offset in the output, or number within the reduced axes
   int low, high;
 };
 
@@ -89,7 +88,7 @@ class LineWalk {
   /// Of the pack's first element: its place in the output, or its number within the reduced axes.
   __device__ Index out(Index pack) const { return out_ + (pack * kSize - phase_) * weight_; }
   __device__ Place<T> place(Index pack) const {
-    return {element(pack), out(pack), 0, pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
+    return {element(pack), out(pack), pack == first_ ? low_ : 0, pack == last_ - 1 ? high_ : kSize};
   }
 
  private:

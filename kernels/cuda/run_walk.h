@@ -84,8 +84,7 @@ class RunWalk {
       low = max_of(max_of(-at, begin_ - number), 0);
       high = min_of(min_of(axis.size - at, end_ - number), kSize);
     }
-    return {from + at * axis.in, start.out + at * axis.out, start.value + at * axis.value, static_cast<int>(low),
-            static_cast<int>(high)};
+    return {from + at * axis.in, start.out + at * axis.out, static_cast<int>(low), static_cast<int>(high)};
   }
 
  private:
