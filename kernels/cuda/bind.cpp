@@ -144,6 +144,7 @@ Index lanes_across(Index packs, Index most) {
 // are no whole packs, along their rows as one line.
 void bind_elementwise(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
+  bound.launch.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(bound.launch.threads)));
   auto walk = elementwise_axes(step);
   to.lane_axis = take_last(walk);
   to.cross_axis = to.lane_axis;
@@ -173,7 +174,7 @@ void cover_elements(const Bound& bound, int phase, Arguments& to) {
   const bool rows_begin_alike = in_line || to.cross_axis.in % bound.pack == 0;
   const int before = bound.runs_begin_alike && rows_begin_alike ? phase : bound.pack - 1;
   const Index packs = ceil_divide(to.lane_axis.size + before, bound.pack);
-  const Index threads = std::bit_floor(static_cast<unsigned>(bound.launch.threads));
+  const Index threads = bound.launch.threads;  // a power of two
   if (is_joined) {
     const Index together = packs_together(to.columns, bound.pack);
     to.lanes = static_cast<int>(bound.launch.threads / together * together);
@@ -185,7 +186,7 @@ void cover_elements(const Bound& bound, int phase, Arguments& to) {
     to.lanes = static_cast<int>(lanes_across(packs, most));
   }
   to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes - 1)));
-  const Index slots = std::max<Index>(1, bound.launch.threads >> to.lane_bits);
+  const Index slots = threads >> to.lane_bits;
   to.tile_height = static_cast<int>((in_line ? to.lanes : slots) * kMappedPacks);
   to.panels = in_line ? 1 : ceil_divide(packs, to.lanes);
   to.sheets = in_line ? ceil_divide(to.reduced, slots) : to.reduced * to.panels;

@@ -29,7 +29,7 @@ bool has_uneven_rows(const Step& step, const AxisNumbers& lane, const std::vecto
          walk.front().in == lane.size && lane.size % pack != 0;
 }
 
-Index threads_of(const Step& step) { return std::min(kFewThreads, step.launch.block / kWarp * kWarp); }
+Index threads_of(const Step& step) { return std::min(kFewThreads, (step.launch.block + kWarp - 1) / kWarp * kWarp); }
 Index planned_columns(const Step& step) {
   return step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input));
 }

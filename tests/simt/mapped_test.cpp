@@ -5,13 +5,15 @@ namespace simt {
 namespace {
 
 void softmax(DType type, const Sizes& sizes, const AxisSet& axes, Layout layout, Index shift, Tally& tally,
-             SoftmaxKind kind = SoftmaxKind::softmax) {
+             SoftmaxKind kind = SoftmaxKind::softmax, int threads = 1024) {
   SCOPED_TRACE(::testing::Message() << name(type) << ' ' << ::testing::PrintToString(sizes) << ' ' << name(layout)
                                     << ' ' << shift);
   Array in(lay_out(type, sizes, layout, 5), shift);
   Array out(lay_out(type, sizes, layout == Layout::stepped ? layout : Layout::row_major, 1), shift / 2);
   fill(in, Values::mixed);
-  run_forced(SoftmaxSpec{.axes = axes, .kind = kind}, in, out, small(DeviceFacts::h200(), 2), "split", tally);
+  DeviceFacts device = small(DeviceFacts::h200(), 2);
+  device.threads_per_block = threads;
+  run_forced(SoftmaxSpec{.axes = axes, .kind = kind}, in, out, device, "split", tally);
 }
 
 TEST(mapped, columns_and_lines) {
@@ -41,6 +43,16 @@ TEST(mapped, layouts) {
     softmax(DType::f32, {7, 900}, {1}, layout, 1, tally);
   }
   EXPECT_EQ(tally.strategies["split"], 8);
+}
+
+TEST(mapped, blocks_of_any_size) {
+  Tally tally;
+  for (const int threads : {32, 70, 96, 192})
+    for (const Index columns : {5, 76, 389}) {
+      softmax(DType::f32, {101, columns}, {0}, Layout::row_major, 1, tally, SoftmaxKind::softmax, threads);
+      softmax(DType::f32, {5, 10 * columns}, {1}, Layout::row_major, 1, tally, SoftmaxKind::softmax, threads);
+    }
+  EXPECT_EQ(tally.strategies["split"], 24);
 }
 
 }  // namespace

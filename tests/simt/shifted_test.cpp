@@ -5,7 +5,8 @@
 namespace simt {
 namespace {
 
-void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strategy, Index shift, Tally& tally) {
+void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strategy, Index shift, Tally& tally,
+            int threads = 1024) {
   SCOPED_TRACE(::testing::Message() << name(op) << ' ' << name(type) << ' ' << ::testing::PrintToString(sizes) << ' '
                                     << strategy << ' ' << shift);
   const AxisSet axes{sizes.size() == 2 ? 0 : 1};
@@ -13,7 +14,9 @@ void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strate
   Array in(lay_out(type, sizes, Layout::row_major, 5), shift);
   Array out(lay_out(output, output_sizes(sizes, axes), Layout::row_major, 1), shift / 2);
   fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
-  run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, small(DeviceFacts::h200(), 2), std::string(strategy), tally);
+  DeviceFacts device = small(DeviceFacts::h200(), 2);
+  device.threads_per_block = threads;
+  run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, device, std::string(strategy), tally);
 }
 
 TEST(shifted, rows_and_columns) {
@@ -39,6 +42,16 @@ TEST(shifted, folds_and_types) {
   }
   EXPECT_EQ(tally.strategies["columns_in_block"], 7);
   EXPECT_EQ(tally.strategies["split"], 7);
+}
+
+TEST(shifted, blocks_of_any_size) {
+  Tally tally;
+  for (const std::string_view strategy : {"columns_in_block", "split"})
+    for (const int threads : {32, 70, 96, 128, 192})
+      for (const Index columns : {9, 389})
+        reduce(ReduceOp::sum, DType::f32, {101, columns}, strategy, 1, tally, threads);
+  EXPECT_EQ(tally.strategies["columns_in_block"], 10);
+  EXPECT_EQ(tally.strategies["split"], 10);
 }
 
 }  // namespace
