@@ -44,7 +44,8 @@ class Case:
 
 # Name, shape, axes.
 ROWS = (("rows8", (8388608, 8), (1,)), ("rows64", (1048576, 64), (1,)), ("rows100", (655360, 100), (1,)),
-        ("rows1k", (65536, 1024), (1,)), ("rows4k", (16384, 4096), (1,)), ("seed_cols4k", (65536, 4096), (1,)),
+        ("rows1k", (65536, 1024), (1,)), ("rows4k", (16384, 4096), (1,)), ("rows8k", (8192, 8192), (1,)),
+        ("rows16k", (4096, 16384), (1,)), ("seed_cols4k", (65536, 4096), (1,)),
         ("rows32k", (4096, 32768), (1,)), ("vocab50257", (2048, 50257), (1,)), ("attn1k", (4, 32, 1024, 1024), (3,)),
         ("nchw_spatial", (64, 256, 64, 64), (2, 3)))
 LONG_ROWS = (("rows256k", (512, 262144), (1,)), ("rows1m_x64", (64, 1048576), (1,)), ("rows1m_x4", (4, 1048576), (1,)),
@@ -78,7 +79,7 @@ def all_cases():
     cases += of("long_rows", ("softmax",), ("f32",), LONG_ROWS)
     cases += of("columns", ("softmax",), ("f32",), COLUMNS)
     cases += of("several", ("softmax",), ("f32",), SEVERAL)
-    cases += of("half", ("softmax",), ("bf16", "f16"), (ROWS[3], ROWS[5], COLUMNS[3], SEVERAL[0]))
+    cases += of("half", ("softmax",), ("bf16", "f16"), (ROWS[3], ROWS[7], COLUMNS[3], SEVERAL[0]))
     cases += of("strided", ("softmax",), ("f32",), (("rows4k", (16384, 4096), (1,)), ("col_4k", (4096, 16384), (0,))),
                 ("transposed", "sliced", "padded", "misaligned", "reversed"))
     cases += of("small", ("softmax",), ("f32",), SMALL)

@@ -73,7 +73,9 @@ double sharing_efficiency(const Step& step) {
     return std::min(kWholeGridInTurns, on_stairs(kRowShareByGroup, blocks));
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
-  return rows ? on_stairs(kRowShareByCluster, blocks) : on_stairs(kColumnShareByCluster, blocks);
+  if (!rows) return on_stairs(kColumnShareByCluster, blocks);
+  return on_stairs(kRowShareByCluster, blocks) *
+         on_stairs(kRowShareByClusterPart, static_cast<double>(tile_bytes(step)));
 }
 
 struct Waves {

@@ -29,15 +29,19 @@ inline constexpr double kKernelShare = 0.95;
 /// One-read softmax by blocks that keep a tile together, beside a block alone: docs/measurements/gpu/regret.csv. Rows
 /// of 1 MiB take a cluster of 16 1.3 times as long as the grid; 4 and 8 lie between what was measured.
 inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80}, {16, 0.55}};
+/// By bytes of a block's part, beside long ones: rows of 8192 f32 reach 0.47 of a copy in two blocks, of 16 384 0.77;
+/// alone in a block, of which a multiprocessor has two, 0.91 and 0.89 (sweep.csv of 134dba4).
+inline constexpr StairRow kRowShareByClusterPart[] = {
+    {8 << 10, 0.32}, {16 << 10, 0.50}, {54 << 10, 0.85}, {1e300, 1.0}};
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.88}, {4, 0.82}, {8, 0.78}, {16, 0.50}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
-inline constexpr StairRow kRowShareByGroup[] = {{2, 0.85}, {16, 0.94}, {64, 0.80}, {128, 0.70}, {1e300, 0.75}};
-inline constexpr double kWholeGridInTurns = 0.55;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
+inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
+inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
 inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.50}};
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 192 KiB 0.82.
-inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.88}, {1e300, 1.0}};
+inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.91}, {1e300, 1.0}};
 inline constexpr StairRow kColumnOverlap[] = {{1, 0.90}, {2, 0.95}, {1e300, 1.0}};
 
 /// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and

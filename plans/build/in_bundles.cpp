@@ -25,6 +25,8 @@ constexpr Index kBundles = 2;      // of a block: one is folded while the next i
 // softmax of [1048576,64] 150 and 130; of [256,256] 2.1 and 2.8.
 constexpr Index kLongPackedRow = 1024, kLongPackedSoftmaxRow = 128;
 constexpr double kFewBytes = 512 * 1024;
+constexpr Index kLongestSoftmaxRow =
+    896;  // f32 rows of 1023: 0.60 of a copy here, 0.69 in a block; of 513 0.64 and 0.47
 
 Index floor_of_two(Index n) {
   return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
@@ -125,6 +127,7 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   const Row row = row_of(problem, tuned.use);
   if (row.length > kWarp * kKept || row.bytes() * unit_of_rows(row, tuned.use) > room_of(tuned.use, device))
     return no("a bundle has no room for such rows");
+  if (softmax && row.length > kLongestSoftmaxRow) return unwise("a block has registers enough for such rows");
   const bool packed = row.bytes() % tuned.use.vector_bytes == 0 && problem.bytes_in() > kFewBytes;
   if (packed && row.bytes() >= (softmax ? kLongPackedSoftmaxRow : kLongPackedRow))
     return unwise("rows of whole packs come as quickly from memory");
