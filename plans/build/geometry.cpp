@@ -143,11 +143,12 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   const Axis columns = step.kept.back();
   const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
   const bool follows = step.reduced.size() == 1 && columns.in == 1 && step.reduced.back().in == columns.size;
-  if (!follows || columns.size % pack == 0) return;
+  const Index threads = std::min(step.launch.block, device.threads_per_block),
+              most = std::min(kMostLanes, threads / pack);
+  if (!follows || columns.size % pack == 0 || most < 2) return;
   int& panel_bytes = step.kernel.tuning.panel_bytes;
-  Index panel = kMostJoined;
-  if (columns.size > kMostJoined) {
-    const Index most = std::min(kMostLanes, step.launch.block / pack);
+  Index panel = std::min(kMostJoined, threads);
+  if (columns.size > panel) {
     Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min(kFewestLanes, most), most);
     const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
     if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
