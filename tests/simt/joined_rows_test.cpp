@@ -1,20 +1,9 @@
 // Few columns of rows that follow one another: packs that hold several rows, ends of lines that cut them, blocks that
 // have more lanes than packs, and groups of blocks that meet.
-#include "tests/simt/forced.h"
+#include "tests/simt/reduced.h"
 
 namespace simt {
 namespace {
-
-void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strategy, Index shift, Tally& tally) {
-  SCOPED_TRACE(::testing::Message() << name(op) << ' ' << name(type) << ' ' << ::testing::PrintToString(sizes) << ' '
-                                    << strategy << ' ' << shift);
-  const AxisSet axes{sizes.size() == 2 ? 0 : 1};
-  const DType output = default_output(op, type);
-  Array in(lay_out(type, sizes, Layout::row_major, 5), shift);
-  Array out(lay_out(output, output_sizes(sizes, axes), Layout::row_major, 1), shift / 2);
-  fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
-  run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, small(DeviceFacts::h200(), 2), std::string(strategy), tally);
-}
 
 TEST(joined_rows, of_any_width) {
   Tally tally;

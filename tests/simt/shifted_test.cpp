@@ -1,23 +1,9 @@
 // Many columns that are no whole packs: slots whose packs begin up to a pack before the panel, panels that end within a
 // pack, first and last rows, and parts that begin anywhere.
-#include "tests/simt/forced.h"
+#include "tests/simt/reduced.h"
 
 namespace simt {
 namespace {
-
-void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strategy, Index shift, Tally& tally,
-            int threads = 1024) {
-  SCOPED_TRACE(::testing::Message() << name(op) << ' ' << name(type) << ' ' << ::testing::PrintToString(sizes) << ' '
-                                    << strategy << ' ' << shift);
-  const AxisSet axes{sizes.size() == 2 ? 0 : 1};
-  const DType output = default_output(op, type);
-  Array in(lay_out(type, sizes, Layout::row_major, 5), shift);
-  Array out(lay_out(output, output_sizes(sizes, axes), Layout::row_major, 1), shift / 2);
-  fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
-  DeviceFacts device = small(DeviceFacts::h200(), 2);
-  device.threads_per_block = threads;
-  run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, device, std::string(strategy), tally);
-}
 
 TEST(shifted, rows_and_columns) {
   Tally tally;
