@@ -19,8 +19,14 @@ inline constexpr int kExchangeBytes = 4 * 1024;
 
 inline constexpr int kWarp = 32;
 
-/// Numbers of a row that a lane of a bundle keeps, at most (plans/build/in_bundles.cpp).
-inline constexpr int kKeptOfBundle = 32;
+/// Registers for numbers of a row that a lane of a bundle keeps, at most (plans/build/in_bundles.cpp).
+inline constexpr int kKeptBytesOfBundle = 96;
+
+/// Places of a ring of bundles, and the shared bytes before the first one (plans/build/in_bundles.cpp).
+inline constexpr int kMostPlaces = 4, kArrivalBytes = 64;
+
+/// Of a place for so many bytes, wherever they begin in a unit of 16.
+constexpr Index place_bytes(Index bytes) { return (bytes + 15) / 16 * 16 + 16; }
 
 /// Rows of columns that one lane folds alone. Plans reckon with the same number (plans/build/geometry.cpp).
 inline constexpr Index kFewRows = 32;
@@ -55,8 +61,8 @@ struct AxisTurn {
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
-/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of kept
-/// columns with the nearest reduced one.
+/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of
+/// kept columns with the nearest reduced one.
 struct Arguments {
   const std::byte* in = nullptr;  ///< with the step's offset
   std::byte* out = nullptr;
@@ -78,7 +84,7 @@ struct Arguments {
   Divider by_cross_tiles = {};
   Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
   Divider by_sheets = {};
-  Divider by_parts = {};  ///< elementwise: divides by parts
+  Divider by_parts = {};    ///< elementwise: divides by parts
   bool whole_runs = false;  ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
   Scope scope = Scope::block;
@@ -86,6 +92,7 @@ struct Arguments {
   int lane_bits = 0;       ///< rows: log2 of lanes
   int rows_of_bundle = 1;  ///< bundles: rows of one; panels and by_panels divide by it
   int spacing_bits = 0;    ///< bundles: log2 of the distance between a warp's rows
+  int places = 2;          ///< bundles: places of tile_bytes that they travel through
   int packs_of_lane = 1;   ///< columns of few rows: more than 1 for as many as its kernel has
   Index widest_panel = 1;  ///< columns: elements side by side, at most
   Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of

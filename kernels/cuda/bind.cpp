@@ -81,11 +81,12 @@ void bind_rows(const Step& step, Bound& bound) {
   to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes))) - 1;
 }
 
-// Shared memory has room for two bundles.
 void bind_bundles(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   const Index length = to.lane_axis.size, row_bytes = length * bound.element_bytes;
-  to.rows_of_bundle = static_cast<int>(step.launch.shared_bytes / 2 / row_bytes);
+  to.rows_of_bundle = static_cast<int>(step.kernel.tuning.panel_bytes / row_bytes);
+  to.tile_bytes = place_bytes(to.rows_of_bundle * row_bytes);
+  to.places = static_cast<int>((step.launch.shared_bytes - kArrivalBytes) / to.tile_bytes);
   to.panels = to.rows_of_bundle;
   to.by_panels = divide_by(to.panels);
   to.whole_runs = length % bound.pack == 0;

@@ -1,50 +1,14 @@
-// Body rows, short ones that lie one after the other in memory: a block brings a bundle of them into shared memory, as
-// if it were one long row, while it folds the bundle before; a lane, or a few, fold a row from there.
+// Body rows, short ones that lie one after the other in memory: a block brings bundles of them into shared memory, as
+// if each were one long row, while it folds the bundle before; a lane, or a few, fold a row from there. A softmax also
+// takes bundles of one long row, which all lanes of the block fold.
 #pragma once
 #include "kernels/cuda/combine_rows.h"
 #include "kernels/cuda/odometer.h"
+#include "kernels/cuda/ring.h"
 #include "kernels/cuda/row_batch.h"
 #include "kernels/cuda/sinks.h"
 
 namespace ndfold::cuda {
-
-/// Begins to copy elements to shared memory, as many bytes at a time as the source's alignment allows; those that no
-/// copy takes whole are there when it returns.
-template <class T>
-__device__ void bring(const T* from, T* to, int count) {
-  const int thread = thread_of_block(), threads = threads_of_block();
-  const int bytes = count * static_cast<int>(sizeof(T));
-  int done = 0;  // bytes
-  const auto copy = [&]<class Piece>(Piece) {
-    constexpr int kPiece = sizeof(Piece);
-    done = bytes / kPiece * kPiece;
-#pragma unroll 4
-    for (int i = thread; i < done / kPiece; i += threads)
-      copy_later(reinterpret_cast<Piece*>(to) + i, reinterpret_cast<const Piece*>(from) + i);
-  };
-  using Wide = Pack<std::uint32_t, 4>;
-  if (is_aligned<Wide>(from))
-    copy(Wide());
-  else if (is_aligned<std::uint32_t>(from))
-    copy(std::uint32_t());
-  if (done < bytes)
-    for (int i = done / static_cast<int>(sizeof(T)) + thread; i < count; i += threads) to[i] = from[i];
-  end_copies();
-}
-
-/// From shared memory to where elements may begin anywhere.
-template <class T>
-__device__ void send(const T* from, T* to, int count) {
-  using P = Pack<T, kVector<T>>;
-  const int thread = thread_of_block(), threads = threads_of_block();
-  int done = 0;
-  if (is_aligned<P>(to)) {
-    const int packs = count / kVector<T>;
-    for (int i = thread; i < packs; i += threads) reinterpret_cast<P*>(to)[i] = reinterpret_cast<const P*>(from)[i];
-    done = packs * kVector<T>;
-  }
-  for (int i = done + thread; i < count; i += threads) to[i] = from[i];
-}
 
 /// Which rows of a bundle a lane folds, and its place in them. A warp's rows lie `spacing` apart, so that its lanes
 /// find them in different banks of shared memory: lanes · odd numbers, whatever the length of a row.
@@ -52,13 +16,22 @@ struct LanesOfBundle {
   int lanes, lane_bits, lane, row, rows_at_once;
 
   __device__ explicit LanesOfBundle(const Arguments& step) : lanes(step.lanes), lane_bits(step.lane_bits) {
+    rows_at_once = threads_of_block() >> lane_bits;
+    if (lanes > kWarp) {
+      lane = thread_of_block();
+      row = 0;
+      return;
+    }
     const int warp = thread_of_block() / kWarp, in_warp = lane_of_warp(), spacing = 1 << step.spacing_bits;
     lane = in_warp & (lanes - 1);
     row = (warp >> step.spacing_bits) * (kWarp >> lane_bits) * spacing + (in_warp >> lane_bits) * spacing +
           (warp & (spacing - 1));
-    rows_at_once = threads_of_block() >> lane_bits;
   }
 };
+
+/// Numbers of a row that a lane keeps, at most.
+template <class A>
+inline constexpr int kKeptOfBundle = kKeptBytesOfBundle / static_cast<int>(sizeof(A));
 
 /// Rows of a bundle in packs of kSize elements, of which a lane takes every `lanes`-th.
 template <class Source>
@@ -79,6 +52,11 @@ class RowsOfBundle {
   }
   /// The lane's first pack of a row.
   __device__ P* first(int row) const { return at_ + row * packs_ + lanes_.lane; }
+  /// Where as many packs as a lane keeps are zeros: a load that is no branch is sooner there. Rows of a warp or less.
+  __device__ P* nowhere() const {
+    static_assert(kKeptOfBundle<typename Source::Value> * sizeof(Element) * kWarp <= kExchangeBytes);
+    return reinterpret_cast<P*>(shared_memory());
+  }
   /// Packs of the lane from its n-th on.
   __device__ int left(int n) const { return ((packs_ - lanes_.lane + lanes_.lanes - 1) >> lanes_.lane_bits) - n; }
 
@@ -235,77 +213,103 @@ __device__ void reduce_bundle(const Arguments& step, const F& fold, const LanesO
   if (!even) reduce_rows(step, fold, lanes, bundle, rows, results);
 }
 
-/// Calls visit(p) for packs 0 … count - 1, and perhaps for up to three more.
-template <int kPacks, class Visit>
-__device__ void visit_packs_of_lane(int count, const Visit& visit) {
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    if ((p < 4 || p % 4 == 0) && p >= count) break;
-    visit(p);
-  }
+/// Up to here there is a loop of its own for each number of packs that lanes have.
+inline constexpr int kPacksOneByOne = 4;
+
+/// A number a lane, from all lanes of a row: of a warp at most, or of the block.
+template <int kTurn, class F>
+__device__ typename F::State combine_lanes_of_row(const F& fold, typename F::State state, int lanes) {
+  return lanes > kWarp ? combine_block_in_turn<kTurn>(fold, state) : combine_lanes(fold, state, 1, lanes);
 }
 
-/// Results take the places of their elements, which are as large. A lane keeps its part of a row as numbers. kCount:
-/// packs of every lane, or 0 where lanes differ or have many.
-template <int kCount, class Source, class F>
+/// Results take the places of their elements, which are as large. A lane keeps its part of a row as numbers, or as
+/// powers once the maximum is known: kPacks packs, of which all lanes have the first kSure.
+template <int kPacks, class Source, class F>
 __device__ void map_rows(const Arguments& step, const F& fold, const LanesOfBundle& lanes,
                          const RowsOfBundle<Source>& bundle, int rows) {
   using A = typename Source::Value;
   using Out = typename Source::Element;
-  constexpr int kSize = Source::kSize, kPacks = kCount > 0 ? kCount : kKeptOfBundle / kSize;
-  const int count = kCount > 0 ? kCount : (bundle.packs() + lanes.lanes - 1) >> lanes.lane_bits;
+  constexpr int kSize = Source::kSize, kSure = kPacks > kPacksOneByOne ? kPacks - 2 : kPacks - 1;
+  const int mine = bundle.left(0);
   const A alpha = static_cast<A>(step.alpha);
   for (int base = 0; base < rows; base += lanes.rows_at_once) {
     const int row = base + lanes.row;
     const bool live = row < rows;
-    const int mine = !live ? 0 : kCount > 0 ? kCount : bundle.left(0);
-    auto* const at = bundle.first(live ? row : 0);
-    const auto is_mine = [&](int p) { return kCount > 0 ? live : p < mine; };
+    auto* const first = live && mine > 0 ? bundle.first(row) : bundle.nowhere();
+    typename RowsOfBundle<Source>::P packs[kPacks];
+    auto* at = first;
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p, at += lanes.lanes) packs[p] = *(p < kSure || p < mine ? at : first);
     Pack<A, kSize> numbers[kPacks];
     A max = -folds::kInfinity<A>, sum = 0;
-    visit_packs_of_lane<kPacks>(count, [&](int p) {
-      typename RowsOfBundle<Source>::P pack = {};
-      if (is_mine(p)) pack = at[p * lanes.lanes];
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p)
 #pragma unroll
       for (int i = 0; i < kSize; ++i) {
-        numbers[p].at[i] = kCount > 0 || p < mine ? Source::value(pack.at[i]) * fold.scale : -folds::kInfinity<A>;
+        const A number = Source::value(packs[p].at[i]) * fold.scale;
+        numbers[p].at[i] = p < kSure || p < mine ? number : -folds::kInfinity<A>;
         max = folds::any_maximum(max, numbers[p].at[i]);
       }
-    });
-    max = combine_lanes(fold.pivot_fold(), max, 1, lanes.lanes);
+    max = combine_lanes_of_row<0>(fold.pivot_fold(), max, lanes.lanes);
     const auto exponent = Exponent<A>::of(max, A(1));
-    visit_packs_of_lane<kPacks>(count, [&](int p) {
-      A of_pack = exponent.power(numbers[p].at[0]);
+    const auto add = [&](auto keeps) {
 #pragma unroll
-      for (int i = 1; i < kSize; ++i) of_pack += exponent.power(numbers[p].at[i]);
-      sum += of_pack;
-    });
-    sum = combine_lanes(folds::Sum<A>(), sum, 1, lanes.lanes);
-    if (!live) continue;
+      for (int p = 0; p < kPacks; ++p) {
+        A of_pack = 0;
+#pragma unroll
+        for (int i = 0; i < kSize; ++i) {
+          const A power = exponent.power(numbers[p].at[i]);
+          of_pack = i == 0 ? power : of_pack + power;
+          if constexpr (decltype(keeps)::value) numbers[p].at[i] = power;
+        }
+        sum += of_pack;
+      }
+      sum = combine_lanes_of_row<1>(folds::Sum<A>(), sum, lanes.lanes);
+    };
     const auto write = [&](const auto& map) {
-      visit_packs_of_lane<kPacks>(count, [&](int p) {
+      auto* to = first;
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p, to += lanes.lanes) {
         Pack<Out, kSize> results;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(map(numbers[p].at[i]));
-        if (is_mine(p)) at[p * lanes.lanes] = results;
-      });
+        if (live && (p < kSure || p < mine)) *to = results;
+      }
     };
-    if (step.map == MapKind::softmax)
-      write(SoftmaxMap<A>({max, sum}, A(1), alpha));
-    else
+    if (step.map == MapKind::softmax) {
+      add(std::true_type());
+      const A factor = SoftmaxMap<A>({max, sum}, A(1), alpha).factor;
+      write([&](A power) { return power * factor; });
+    } else {
+      add(std::false_type());
       write(LogSoftmaxMap<A>({max, sum}, A(1), alpha));
+    }
   }
+}
+
+/// As many packs as the lane with most of them has; an even number of them where there are many.
+template <int kPacks, class Source, class F>
+__device__ void map_rows_of(int most, const Arguments& step, const F& fold, const LanesOfBundle& lanes,
+                            const RowsOfBundle<Source>& bundle, int rows) {
+  constexpr int kFewer = kPacks > kPacksOneByOne ? kPacks - 2 : kPacks - 1;
+  if constexpr (kFewer > 0)
+    if (most <= kFewer) return map_rows_of<kFewer>(most, step, fold, lanes, bundle, rows);
+  map_rows<kPacks>(step, fold, lanes, bundle, rows);
 }
 
 template <class Source, class F>
 __device__ void map_bundle(const Arguments& step, const F& fold, const LanesOfBundle& lanes,
                            typename Source::Element* elements, int rows) {
   const RowsOfBundle<Source> bundle(step, lanes, elements);
-  constexpr int kMost = Source::kSize == 1 ? 7 : 2;
-  const bool even = visit_count<kMost>(bundle.even_count(), [&]<int kCount>(std::integral_constant<int, kCount>) {
-    map_rows<kCount>(step, fold, lanes, bundle, rows);
-  });
-  if (!even) map_rows<0>(step, fold, lanes, bundle, rows);
+  const int most = (bundle.packs() + lanes.lanes - 1) >> lanes.lane_bits;
+  map_rows_of<kKeptOfBundle<typename Source::Value> / Source::kSize>(most, step, fold, lanes, bundle, rows);
+}
+
+/// For lanes without a row: RowsOfBundle::nowhere().
+__device__ inline void clear_exchange_area() {
+  using Unit = Pack<std::uint32_t, 4>;
+  for (int i = thread_of_block(); i < kExchangeBytes / static_cast<int>(sizeof(Unit)); i += threads_of_block())
+    reinterpret_cast<Unit*>(shared_memory())[i] = {};
 }
 
 /// What becomes of a bundle that is in shared memory.
@@ -322,36 +326,34 @@ __device__ void take_bundle(const Arguments& step, const F& fold, const LanesOfB
 template <class Wide, class Source, class F, class Sink, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) bundles(const __grid_constant__ Arguments step) {
   using Element = typename Source::Element;
-  const auto block = cg::this_thread_block();
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const LanesOfBundle lanes(step);
-  const int length = static_cast<int>(step.lane_axis.size), most = step.rows_of_bundle, room = most * length;
+  const int length = static_cast<int>(step.lane_axis.size), most = step.rows_of_bundle;
   const Index hop = static_cast<Index>(gridDim.y) * most;
-  Index row = static_cast<Index>(blockIdx.y) * most, beyond = step.tiles - row;  // rows from there to the end
-  Element* place = reinterpret_cast<Element*>(shared_memory() + kExchangeBytes);
-  Element* other = place + room;
-  const Element* from = reinterpret_cast<const Element*>(step.in) + row * length;
-  const auto rows_before = [&](Index end) { return end < most ? static_cast<int>(end) : most; };
-  if (beyond > 0) bring(from, place, rows_before(beyond) * length);
-  for (; beyond > 0; row += hop, beyond -= hop) {
-    from += hop * length;
-    bring(from, other, beyond > hop ? rows_before(beyond - hop) * length : 0);
-    await_copies<1>();
-    block.sync();  // the bundle is there
-    const int rows = rows_before(beyond);
-    if (step.whole_runs)
-      take_bundle<Wide, F, Sink>(step, fold, lanes, place, rows, row);
+  const bool packed = step.whole_runs && is_aligned<Pack<Element, Wide::kSize>>(step.in);
+  const auto rows_at = [&](Index row) {
+    const Index left = step.tiles - row;
+    return left >= most ? most : left > 0 ? static_cast<int>(left) : 0;
+  };
+  Ring<Element> ring(step, step.tiles * length);
+  if constexpr (Sink::kMaps)
+    if (lanes.lanes <= kWarp) clear_exchange_area();
+  Index row = static_cast<Index>(blockIdx.y) * most;
+  for (int place = 1; place < step.places; ++place, row += hop)
+    ring.bring(place - 1, row * length, rows_at(row) * length);
+  row -= (step.places - 1) * hop;
+  for (int place = 0; row < step.tiles; row += hop, place = place + 1 < step.places ? place + 1 : 0) {
+    const int rows = rows_at(row);
+    Element* const elements = ring.await(place, row * length);
+    if (packed)
+      take_bundle<Wide, F, Sink>(step, fold, lanes, elements, rows, row);
     else
-      take_bundle<Source, F, Sink>(step, fold, lanes, place, rows, row);
-    if constexpr (Sink::kMaps) {
-      block.sync();  // its results are there
-      send(place, reinterpret_cast<Element*>(step.out) + row * length, rows * length);
-    }
-    block.sync();  // its place is used again
-    Element* const next = other;
-    other = place;
-    place = next;
+      take_bundle<Source, F, Sink>(step, fold, lanes, elements, rows, row);
+    if constexpr (Sink::kMaps) ring.send(elements, row * length, rows * length);
+    const Index later = row + (step.places - 1) * hop;
+    ring.bring(place > 0 ? place - 1 : step.places - 1, later * length, rows_at(later) * length);
   }
+  ring.await_sent();
 }
 
 }  // namespace ndfold::cuda

@@ -64,18 +64,24 @@ __device__ State* exchange_area() {
   return reinterpret_cast<State*>(shared_memory());
 }
 
-/// Over a block: warps first, then one state a warp.
-template <class F>
-__device__ typename F::State combine_block(const F& fold, typename F::State state) {
+/// Over a block: warps first, then one state a warp. No barrier follows, so the next time takes another turn's area.
+template <int kTurn, class F>
+__device__ typename F::State combine_block_in_turn(const F& fold, typename F::State state) {
   const auto block = cg::this_thread_block();
-  auto* const area = exchange_area<typename F::State>();
+  auto* const area = exchange_area<typename F::State>() + kTurn * kWarp;
   const int warps = threads_of_block() / kWarp, lane = lane_of_warp();
   state = combine_lanes(fold, state, 1, kWarp);
   if (warps == 1) return state;
   if (lane == 0) area[thread_of_block() / kWarp] = state;
-  block.sync();
-  state = combine_lanes(fold, lane < warps ? read_state(area + lane) : fold.identity(), 1, kWarp);
-  block.sync();  // the area is used again
+  block.sync();  // states of all warps are there
+  return combine_lanes(fold, lane < warps ? read_state(area + lane) : fold.identity(), 1, kWarp);
+}
+
+template <class F>
+__device__ typename F::State combine_block(const F& fold, typename F::State state) {
+  const auto block = cg::this_thread_block();
+  state = combine_block_in_turn<0>(fold, state);
+  if (threads_of_block() > kWarp) block.sync();  // the area is used again
   return state;
 }
 

@@ -40,11 +40,13 @@ bool loads_packs(const KernelKey& key, const Layout& layout) {
   return key.source != SourceKind::strided && (layout.dense || (kBody == Body::rows && layout.in_line));
 }
 
-// Short rows that come in bundles: plans/build/in_bundles.cpp counts on three blocks of a multiprocessor.
+// Rows that come in bundles: plans/build/in_bundles.cpp counts on so many threads of a multiprocessor.
 template <class Dense, class Strided, class F, class Sink>
 Found bundle() {
-  return {.kernel = bundles<InLine<Dense>, InLine<Strided>, F, Sink, Tuned<kFewThreads, kFewLoads, 3>>,
-          .threads = kFewThreads,
+  constexpr bool kHasLongRows = Sink::kMaps && sizeof(typename Dense::Value) <= 4;
+  constexpr int kMost = kHasLongRows ? kThreads : kFewThreads;
+  return {.kernel = bundles<InLine<Dense>, InLine<Strided>, F, Sink, Tuned<kMost, kFewLoads, kHasLongRows ? 2 : 3>>,
+          .threads = kMost,
           .pack = Dense::kSize,
           .bundles = true};
 }

@@ -110,7 +110,7 @@ Index tiles_of_block(const Step& step) {
     return ceil_divide(elements(step.kept) / step.kept.back().size * panels(step), step.launch.grid[1]);
   if (step.kernel.scope != Scope::lanes) return 1;
   if (step.kernel.residency == Residency::shared)
-    return step.launch.shared_bytes / 2 / std::max<Index>(1, tile_bytes(step));
+    return step.kernel.tuning.panel_bytes / std::max<Index>(1, tile_bytes(step));
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = static_cast<Index>(tuning.lanes_per_row) * tuning.vector_bytes * tuning.unroll;
   return tuning.threads / tuning.lanes_per_row * std::max<Index>(1, loads / std::max<Index>(1, tile_bytes(step)));

@@ -1,5 +1,6 @@
 // rows_in_bundles: short rows that lie one after the other, brought into shared memory by the bundle, as if they were
-// one long row; a lane, or a few, fold a row from there.
+// one long row; a lane, or a few, fold a row from there. A softmax also takes longer rows, one a bundle, which all
+// lanes of a block fold: those that are no whole packs.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
@@ -12,21 +13,23 @@ namespace ndfold {
 namespace {
 
 constexpr Index kWarp = 32;
-constexpr Index kKept = 32;        // numbers of a row that a lane of a softmax keeps: kernels/cuda/arguments.h
-constexpr Index kBatches = 16;     // that a lane folds one after the other, of kBatchLoads loads each
-constexpr Index kBatchLoads = 4;   // of one element, or half as many of whole packs
-constexpr Index kBankBytes = 128;  // what shared memory hands out at a time
-constexpr Index kTimesABank = 2;   // that a load may ask for a bank and still keep up with memory
-constexpr Index kThreads = 768;    // of a multiprocessor, for which kernels/cuda/kernel_of.h leaves registers
-constexpr Index kBundles = 2;      // of a block: one is folded while the next is on its way
+constexpr Index kKeptBytes = 96;      // of numbers of a row that a lane of a softmax keeps: kernels/cuda/arguments.h
+constexpr Index kArrivalBytes = 64;   // as there
+constexpr Index kMostPlaces = 4;      // that bundles travel through: as there
+constexpr Index kBatches = 16;        // that a lane folds one after the other, of kBatchLoads loads each
+constexpr Index kBatchLoads = 4;      // of one element, or half as many of whole packs
+constexpr Index kBankBytes = 128;     // what shared memory hands out at a time
+constexpr Index kTimesABank = 2;      // that a load may ask for a bank and still keep up with memory
+constexpr Index kUnitBytes = 16;      // of bulk copies
+constexpr Index kThreads = 768;       // of a multiprocessor that fold short rows
+constexpr Index kFewestThreads = 64;  // of a block that folds long ones
+constexpr Index kLongestFoldedRow = 1024;
 
 // Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and
 // sweep.csv of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a
 // softmax of [1048576,64] 150 and 130; of [256,256] 2.1 and 2.8.
 constexpr Index kLongPackedRow = 1024, kLongPackedSoftmaxRow = 128;
 constexpr double kFewBytes = 512 * 1024;
-constexpr Index kLongestSoftmaxRow =
-    896;  // f32 rows of 1023: 0.60 of a copy here, 0.69 in a block; of 513 0.64 and 0.47
 
 Index floor_of_two(Index n) {
   return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
@@ -37,50 +40,100 @@ Index ceil_of_two(Index n) {
 
 struct Row {
   Index length, element_bytes;
-  Index pack;  // elements of a load from shared memory
+  Index pack;         // elements of a load from shared memory
+  Index of_lane = 0;  // loads, at most
   Index loads() const { return length / pack; }
   Index bytes() const { return length * element_bytes; }
 };
 
 Row row_of(const Problem& problem, const Tuning& tuning) {
-  const Index element = static_cast<Index>(size_bytes(problem.input));
-  const Index length = problem.axes.reduced_elements(), pack = std::max<Index>(1, tuning.vector_bytes / element);
-  return {.length = length, .element_bytes = element, .pack = length % pack == 0 ? pack : 1};
+  const Index element = static_cast<Index>(size_bytes(problem.input)), length = problem.axes.reduced_elements();
+  const Index vector = std::max<Index>(1, tuning.vector_bytes / element), pack = length % vector == 0 ? vector : 1;
+  const Index kept = kKeptBytes / static_cast<Index>(size_bytes(problem.accumulate));
+  const Index of_fold = kBatches * kBatchLoads / (pack > 1 ? 2 : 1);
+  const bool softmax = problem.kind == RequestKind::softmax;
+  return {.length = length,
+          .element_bytes = element,
+          .pack = pack,
+          .of_lane = softmax ? std::max<Index>(1, kept / pack) : of_fold};
 }
 
-Index blocks_of(const DeviceFacts& device, const Tuning& tuning) {
-  return device.multiprocessors * std::max<Index>(1, kThreads / tuning.threads);
+// Of a block and of a multiprocessor that fold long rows: kernels/cuda/kernel_of.h leaves registers for them.
+struct Threads {
+  Index block, all;
+};
+
+Threads threads_for_long_rows(const Problem& problem) {
+  return problem.accumulate == DType::f64 ? Threads{256, 768} : Threads{512, 1024};
 }
 
-// Bytes of a bundle.
-Index room_of(const Tuning& tuning, const DeviceFacts& device) {
-  return std::min(Index{tuning.threads} * tuning.vector_bytes * tuning.unroll, shared_bytes_for(1, device) / kBundles);
+bool has_row_of_lanes(const Row& row) { return row.loads() <= kWarp * row.of_lane; }
+
+// How a multiprocessor's threads and shared memory are shared out.
+struct Bundles {
+  Index threads, lanes, rows, blocks, places;
+  Index bytes(const Row& row) const { return rows * row.bytes(); }
+};
+
+Index place_bytes(Index bundle_bytes) { return round_up(bundle_bytes, kUnitBytes) + kUnitBytes; }
+
+Index places_of(Index blocks, Index bundle_bytes, Index most, const DeviceFacts& device) {
+  return std::min(most, (shared_bytes_for(blocks, device) - kArrivalBytes) / place_bytes(bundle_bytes));
 }
 
-// Bundles begin at whole packs if the first does.
-Index unit_of_rows(const Row& row, const Tuning& tuning) {
-  return tuning.vector_bytes / std::min<Index>(row.element_bytes, tuning.vector_bytes);
-}
-
-Index rows_of_bundle(const Row& row, Index rows, const Tuning& tuning, const DeviceFacts& device) {
-  const Index unit = unit_of_rows(row, tuning);
-  const Index room = room_of(tuning, device) / row.bytes();
-  const Index busy = ceil_divide(rows, blocks_of(device, tuning));  // leaves none idle
-  const Index wanted = std::min(room, ceil_divide(busy, unit) * unit);
-  const Index turn = wanted >= 4 * tuning.threads ? tuning.threads : unit;  // little is lost by whole turns of lanes
-  return std::max(unit, wanted / turn * turn);
-}
-
-// Few enough that no bank of shared memory is asked for too often, as many as keep a row, and as many as there are.
-Index lanes_of_row(const Row& row, Index rows, bool softmax, const Tuning& tuning) {
+// Few enough that no bank of shared memory is asked for too often; as many as keep a row, as there are, and as let a
+// block's rows into its room.
+Index lanes_of_row(const Row& row, Index rows_of_block, Index threads, Index room) {
   const Index load_bytes = row.pack * row.element_bytes;
   const Index even = row.loads() & -row.loads();
   const Index for_banks = std::min(even, kBankBytes / load_bytes) / kTimesABank;
-  const Index of_lane = softmax ? kKept / row.pack : kBatches * kBatchLoads / (row.pack > 1 ? 2 : 1);
-  const Index for_length = ceil_of_two(ceil_divide(row.loads(), of_lane));
-  const Index idle = floor_of_two(tuning.threads / rows);
+  const Index for_length = ceil_of_two(ceil_divide(row.loads(), row.of_lane));
+  const Index for_room = ceil_of_two(ceil_divide(threads * row.bytes(), room + room / 2));
+  const Index idle = floor_of_two(threads / rows_of_block);
   const Index useful = std::min(kWarp, ceil_of_two(row.loads()));
-  return std::clamp(std::max({for_banks, for_length, idle}), Index{1}, useful);
+  return std::clamp(std::max({for_banks, for_length, for_room, idle}), Index{1}, useful);
+}
+
+// Whole turns of a block's lanes, as many as a place has room for; of those the number that leaves the fewest turns for
+// the block that has most.
+Bundles short_rows(const Row& row, Index rows, Index most_places, const Tuning& tuning, const DeviceFacts& device) {
+  Bundles to{.threads = tuning.threads,
+             .lanes = 1,
+             .rows = 1,
+             .blocks = std::max<Index>(1, kThreads / tuning.threads),
+             .places = 0};
+  const Index everywhere = device.multiprocessors * to.blocks;
+  const Index of_block = std::max<Index>(1, ceil_divide(rows, everywhere));
+  const Index room = Index{tuning.threads} * tuning.vector_bytes * tuning.unroll;
+  to.lanes = lanes_of_row(row, of_block, to.threads, room);
+  const Index at_once = std::max<Index>(1, to.threads / to.lanes), turn_bytes = at_once * row.bytes();
+  const Index turns_of_block = ceil_divide(of_block, at_once);
+  Index most = std::clamp<Index>((room + turn_bytes / 2) / turn_bytes, 1, turns_of_block);
+  while (most > 1 && places_of(to.blocks, most * turn_bytes, 2, device) < 2) --most;
+  Index best = 1, fewest = turns_of_block + most;
+  for (Index turns = 1; turns <= most; ++turns)
+    if (const Index all = ceil_divide(turns_of_block, turns) * turns; all <= fewest) best = turns, fewest = all;
+  to.rows = std::min(best * at_once, of_block);
+  to.places = places_of(to.blocks, to.bytes(row), most_places, device);
+  return to;
+}
+
+Bundles long_rows(const Row& row, Threads most, const DeviceFacts& device) {
+  const Index lanes = ceil_of_two(ceil_divide(row.loads(), row.of_lane));
+  const Index threads = std::clamp(lanes, kFewestThreads, most.block);
+  Bundles to{.threads = threads, .lanes = threads, .rows = 1, .blocks = most.all / threads, .places = 0};
+  to.places = places_of(to.blocks, row.bytes(), kMostPlaces, device);
+  return to;
+}
+
+Bundles bundles_of(const Problem& problem, const Tuning& tuning, const DeviceFacts& device) {
+  const Row row = row_of(problem, tuning);
+  const bool softmax = problem.kind == RequestKind::softmax;
+  Bundles to = softmax && !has_row_of_lanes(row)
+                   ? long_rows(row, threads_for_long_rows(problem), device)
+                   : short_rows(row, elements(problem.axes.kept), softmax ? kMostPlaces : 2, tuning, device);
+  while (to.places < 2 && to.blocks > 1) to.places = places_of(--to.blocks, to.bytes(row), 2, device);
+  return to;
 }
 
 // The folds that have kernels for bundles: kernels/cuda/catalog.cmake. Others are folded by lanes of a warp.
@@ -125,10 +178,11 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   if (softmax && problem.output != problem.input) return no("results do not fit the places of their elements");
   const TuningRow& tuned = tuning_for(device, question_of("rows_in_bundles", problem));
   const Row row = row_of(problem, tuned.use);
-  if (row.length > kWarp * kKept || row.bytes() * unit_of_rows(row, tuned.use) > room_of(tuned.use, device))
+  const Index longest = softmax ? threads_for_long_rows(problem).block * row.of_lane * row.pack : kLongestFoldedRow;
+  if (row.length > longest || bundles_of(problem, tuned.use, device).places < 2)
     return no("a bundle has no room for such rows");
-  if (softmax && row.length > kLongestSoftmaxRow) return unwise("a block has registers enough for such rows");
-  const bool packed = row.bytes() % tuned.use.vector_bytes == 0 && problem.bytes_in() > kFewBytes;
+  const bool many = problem.bytes_in() > kFewBytes || !has_row_of_lanes(row);
+  const bool packed = row.bytes() % tuned.use.vector_bytes == 0 && many;
   if (packed && row.bytes() >= (softmax ? kLongPackedSoftmaxRow : kLongPackedRow))
     return unwise("rows of whole packs come as quickly from memory");
   if (!has_kernels(problem)) return unwise("there is no kernel of its own for this fold");
@@ -143,14 +197,15 @@ Schedule build_rows_in_bundles(const Problem& problem, const DeviceFacts& device
   const TuningRow& tuned = tuning_for(device, question_of("rows_in_bundles", problem));
   Step step = fold_step(problem, Body::rows, tuned);
   const Row row = row_of(problem, tuned.use);
-  const Index all = elements(step.kept), rows = rows_of_bundle(row, all, tuned.use, device);
+  const Bundles bundles = bundles_of(problem, tuned.use, device);
   step.kernel.scope = Scope::lanes;
   step.kernel.residency = Residency::shared;
-  step.kernel.tuning.lanes_per_row =
-      static_cast<int>(lanes_of_row(row, rows, problem.kind == RequestKind::softmax, tuned.use));
-  step.launch.shared_bytes = kBundles * rows * row.bytes();
-  const Index resident = device.multiprocessors * resident_blocks(step, device);
-  step.launch.grid = {1, std::min({ceil_divide(all, rows), blocks_of(device, tuned.use), resident}), 1};
+  step.kernel.tuning.lanes_per_row = static_cast<int>(bundles.lanes);
+  step.kernel.tuning.panel_bytes = static_cast<int>(bundles.bytes(row));
+  step.launch.block = static_cast<int>(bundles.threads);
+  step.launch.shared_bytes = kArrivalBytes + bundles.places * place_bytes(bundles.bytes(row));
+  const Index all = ceil_divide(elements(step.kept), bundles.rows);
+  step.launch.grid = {1, std::min(all, device.multiprocessors * bundles.blocks), 1};
   return {.steps = {step}};
 }
 

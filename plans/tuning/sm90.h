@@ -13,6 +13,8 @@ inline constexpr std::string_view kBarriers = "docs/measurements/h200-facts.md#b
 
 // clang-format off
 inline constexpr TuningRow kTuning[] = {
+    {{.strategy = "rows_in_bundles", .softmax_only = true},
+     {.threads = 256, .unroll = 4}, Residency::shared, kLoads},
     {{.strategy = "rows_in_bundles"},
      {.threads = 128, .unroll = 8}, Residency::shared, kLoads},
     {{.strategy = "rows_in_lanes", .bytes_up_to = 64},

@@ -47,16 +47,19 @@ TEST(bundles, reductions) {
 
 TEST(bundles, softmaxes) {
   Tally tally;
-  for (const Index length : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31, 33, 64, 65, 129, 257, 1000, 1023, 1024})
+  for (const Index length :
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31, 33, 64, 65, 129, 257, 513, 1000, 1023, 1024, 1025, 1600, 4001})
     for (const Index shift : {0, 3}) {
       const SoftmaxKind kind = length % 2 == 0 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax;
       map(DType::f32, kind, rows_of(length), length, shift, false, tally);
       map(DType::bf16, kind, rows_of(length), length, shift, false, tally);
     }
   map(DType::f32, SoftmaxKind::softmax, 3001, 5, 1, true, tally);
+  map(DType::f32, SoftmaxKind::softmax, 7, 5001, 1, true, tally);
   map(DType::f64, SoftmaxKind::softmax, 3001, 5, 1, false, tally);
+  map(DType::f64, SoftmaxKind::log_softmax, 7, 2001, 1, false, tally);
   for (const Index rows : {1, 2, 5, 33}) map(DType::f32, SoftmaxKind::softmax, rows, 11, 0, false, tally);
-  EXPECT_EQ(tally.strategies["rows_in_bundles"], 90);
+  EXPECT_EQ(tally.strategies["rows_in_bundles"], 108);
 }
 
 // Outputs may lie anywhere.
