@@ -93,7 +93,8 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const Tuning& tuning = step.kernel.tuning;
   const bool dense = step.kernel.source != SourceKind::strided;
   const double load = dense ? tuning.vector_bytes : static_cast<double>(size_bytes(step.kernel.input));
-  const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
+  const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster ||
+                     (step.kernel.residency == Residency::registers && step.kernel.body == Body::columns);
   const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
   const bool folds = step.kernel.body == Body::rows || step.kernel.body == Body::columns;
@@ -130,6 +131,8 @@ double share_of_body(const Step& step, const Waves& waves) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
   }
+  if (step.kernel.residency == Residency::registers)
+    return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes) : 1;
   const double uneven = !has_uneven_rows(step) ? 1 : step.kernel.scope == Scope::grid ? kUnevenInGrid : kUnevenColumns;
   if (reads_twice(step)) return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
   return uneven * on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);

@@ -1,6 +1,6 @@
 // What a launch is given: one plain struct, passed by value, and the fast division that finds a tile's offsets.
 #pragma once
-#include <ndfold/step.h>
+#include <ndfold/kept_columns.h>
 
 #include "kernels/folds/host_device.h"
 
@@ -55,8 +55,8 @@ struct AxisTurn {
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
-/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of kept
-/// columns with the nearest reduced one.
+/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of
+/// kept columns with the nearest reduced one.
 struct Arguments {
   const std::byte* in = nullptr;  ///< with the step's offset
   std::byte* out = nullptr;
@@ -78,7 +78,7 @@ struct Arguments {
   Divider by_cross_tiles = {};
   Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
   Divider by_sheets = {};
-  Divider by_parts = {};  ///< elementwise: divides by parts
+  Divider by_parts = {};    ///< elementwise: divides by parts
   bool whole_runs = false;  ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
   Scope scope = Scope::block;

@@ -63,8 +63,8 @@ constexpr Field kFields[] = {
     {"lanes_per_row", "a power of two from 1 to 32",
      [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.lanes_per_row, 1, 32); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.lanes_per_row); }},
-    {"unroll", "1, 2, 4 or 8",
-     [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.unroll, 1, 8); },
+    {"unroll", "a power of two from 1 to 16",
+     [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.unroll, 1, 16); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.unroll); }},
     {"panel_bytes", "a power of two from 16 to 4096, or 0 where there are no panels",
      [](TuningOverride& to, std::string_view text) {

@@ -61,6 +61,12 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_grid"},
      {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
+    {{.strategy = "columns_in_block", .reduced_up_to = 8, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 32, .softmax_only = true},
+     {.threads = 256, .unroll = 8, .panel_bytes = 4096}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = kMostKeptRows, .softmax_only = true},
+     {.threads = 512, .unroll = 16, .panel_bytes = 1024}, Residency::registers, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 16, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::shared, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 64, .softmax_only = true},

@@ -1,7 +1,7 @@
 // Tuning is data: rows of {when, use, evidence}, first match wins; the distinct rows are the kernels to instantiate.
 #pragma once
 #include <ndfold/device.h>
-#include <ndfold/step.h>
+#include <ndfold/kept_columns.h>
 
 #include <limits>
 #include <span>
@@ -31,6 +31,7 @@ struct TuningQuestion {
   Index element_bytes = 4;
   Index reduced = 1;
   bool softmax = false;
+  bool registers = true;  ///< rows whose elements wait in registers may match
 };
 
 /// The rows of a device's architecture, in order; as they are built in, and as this machine has them (override.h).
