@@ -107,16 +107,6 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
 // Whether a permute's tiles turn: neighbours in the input are none in the output.
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
 
-// Whether packs of a row of columns begin elsewhere in the next.
-bool has_uneven_rows(const Step& step) {
-  const Index pack =
-      std::max<Index>(1, step.kernel.tuning.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
-  const auto is_uneven = [&](const Axis& axis) { return axis.in % pack != 0; };
-  if (step.kernel.source != SourceKind::dense || step.kept.empty()) return false;
-  return std::any_of(step.reduced.begin(), step.reduced.end(), is_uneven) ||
-         std::any_of(step.kept.begin(), step.kept.end() - 1, is_uneven);
-}
-
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;

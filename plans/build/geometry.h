@@ -34,6 +34,9 @@ Index tile_bytes(const Step& step);
 /// or panels of a block of columns.
 Index tiles_of_block(const Step& step);
 
+/// Whether packs of a row of columns begin elsewhere in the next.
+bool has_uneven_rows(const Step& step);
+
 /// Panels of a reduction's columns, as wide as leaves enough of them to keep the device busy. Of few rows, which lanes
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
