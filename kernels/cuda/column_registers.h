@@ -27,13 +27,6 @@ class PlacesOfRows {
     place_ += slots_;
     return now;
   }
-  /// Of all rows, from `places` on.
-  __device__ static void write(const Arguments& step, Index* places) {
-    for (int row = thread_of_block(); row < step.reduced; row += threads_of_block()) {
-      const Offsets at = offsets(step, step.walk, row);
-      places[row] = kStride == &AxisNumbers::in ? at.in : at.out;
-    }
-  }
 
  private:
   Index at_, by_;
@@ -41,6 +34,17 @@ class PlacesOfRows {
   int slots_;
   bool is_sum_;
 };
+
+/// Those of the input, and behind them those of the output.
+__device__ inline void write_places(const Arguments& step, Index* places) {
+  const auto block = cg::this_thread_block();
+  for (int row = thread_of_block(); row < step.reduced; row += threads_of_block()) {
+    const Offsets at = offsets(step, step.walk, row);
+    places[row] = at.in;
+    places[row + step.reduced] = at.out;
+  }
+  block.sync();
+}
 
 /// A lane's columns of the rows of its slot, as numbers, scaled: kKept rows at most. What is missing is -inf, whose
 /// power is 0.
@@ -196,11 +200,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const int count = slot < slots ? rows.of_slot() : 0;
   auto* const places =
       reinterpret_cast<Index*>(shared_memory() + 2 * threads_of_block() * static_cast<int>(sizeof(A[Source::kSize])));
-  if (step.walk.rank > 1) {
-    In::write(step, places);
-    To::write(step, places + step.reduced);
-    cg::this_thread_block().sync();
-  }
+  if (step.walk.rank > 1) write_places(step, places);
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
     ColumnsInRegisters<Source, Tuning::kUnroll> columns(step, panel, In(step, places, slot, slots), count, fold.scale);
