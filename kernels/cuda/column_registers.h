@@ -5,37 +5,41 @@
 
 namespace ndfold::cuda {
 
-/// Where the rows of a slot lie in the input, or in the output: along one axis that is a sum; among several it stands
-/// in shared memory, for digits of a place would take the registers of numbers.
-template <Index AxisNumbers::*kStride>
-class PlacesOfRows {
+/// Where rows of several axes lie stands in shared memory: digits of a place would take the registers of numbers.
+struct Places {
+  const Index* of;  ///< of all rows, in the input or in the output
+  int slot, slots;
+};
+
+/// A lane's first column of the rows of its slot, one after the other: a sum along one axis, else looked up.
+template <bool kLooksUp, class T>
+class RowsOfColumn {
  public:
-  __device__ PlacesOfRows(const Arguments& step, const Index* places, int slot, int slots)
-      : at_(slot * (step.walk.near[0].*kStride)),
-        by_(slots * (step.walk.near[0].*kStride)),
-        place_(places + slot),
-        slots_(slots),
-        is_sum_(step.walk.rank < 2) {}
+  __device__ RowsOfColumn(T* first, Index stride, const Places& places)
+      : at_(kLooksUp ? first : first + places.slot * stride),
+        hop_(places.slots * stride),
+        place_(places.of + places.slot),
+        slots_(places.slots) {}
   /// `here`: there is one more.
-  __device__ Index next(bool here) {
-    if (is_sum_) {
-      const Index now = at_;
-      at_ += by_;
+  __device__ T* next(bool here) {
+    T* const now = at_;
+    if constexpr (!kLooksUp) {
+      at_ += hop_;
       return now;
     }
-    const Index now = here ? *place_ : 0;
+    const Index place = here ? *place_ : 0;
     place_ += slots_;
-    return now;
+    return now + place;
   }
 
  private:
-  Index at_, by_;
+  T* at_;
+  Index hop_;
   const Index* place_;
   int slots_;
-  bool is_sum_;
 };
 
-/// Those of the input, and behind them those of the output.
+/// Places in the input, and behind them those in the output.
 __device__ inline void write_places(const Arguments& step, Index* places) {
   const auto block = cg::this_thread_block();
   for (int row = thread_of_block(); row < step.reduced; row += threads_of_block()) {
@@ -55,23 +59,26 @@ class ColumnsInRegisters {
   static constexpr int kSize = Source::kSize;
 
  public:
-  /// The first of `count` rows is at rows.
-  __device__ ColumnsInRegisters(const Arguments& step, const Panel<kSize>& panel, PlacesOfRows<&AxisNumbers::in> rows,
-                                int count, A scale)
-      : step_(step), panel_(panel), count_(count) {
+  /// Of `count` rows.
+  __device__ ColumnsInRegisters(const Arguments& step, const Panel<kSize>& panel, int count)
+      : step_(step), panel_(panel), count_(count) {}
+
+  template <bool kLooksUp>
+  __device__ void load(const Places& places, A scale) {
     Pack<Element, kSize> packs[kKept] = {};
-    const Element* const from = reinterpret_cast<const Element*>(step.in) + panel.in;
-    const Index apart = step.lane_axis.in * panel.pitch;
-    if (panel.is_whole(step)) {
+    RowsOfColumn<kLooksUp, const Element> rows(reinterpret_cast<const Element*>(step_.in) + panel_.in,
+                                               step_.walk.near[0].in, places);
+    if (panel_.is_whole(step_)) {
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
-        const Element* const at = from + rows.next(k < count);
-        if (k < count) packs[k] = load_whole<Source>(at, 1);
+        const Element* const at = rows.next(k < count_);
+        if (k < count_) packs[k] = load_whole<Source>(at, 1);
       }
     } else {
+      const Index apart = step_.lane_axis.in * panel_.pitch;
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
-        const Element* at = from + rows.next(k < count);
+        const Element* at = rows.next(k < count_);
 #pragma unroll
         for (int c = 0; c < kSize; ++c, at += apart)
           if (k < count_of(c)) packs[k].at[c] = *at;
@@ -81,7 +88,7 @@ class ColumnsInRegisters {
     for (int k = 0; k < kKept; ++k)
 #pragma unroll
       for (int c = 0; c < kSize; ++c)
-        numbers_[k][c] = k < count ? Source::value(packs[k].at[c]) * scale : -folds::kInfinity<A>;
+        numbers_[k][c] = k < count_ ? Source::value(packs[k].at[c]) * scale : -folds::kInfinity<A>;
   }
 
   __device__ void maxima(A (&to)[kSize]) const {
@@ -111,23 +118,23 @@ class ColumnsInRegisters {
   }
 
   /// Writes maps[c](number) of each.
-  template <class Out, class Map>
-  __device__ void store(PlacesOfRows<&AxisNumbers::out> rows, const Map (&maps)[kSize]) const {
-    Out* const out = reinterpret_cast<Out*>(step_.out) + panel_.out;
-    const Index apart = step_.lane_axis.out * panel_.pitch;
+  template <bool kLooksUp, class Out, class Map>
+  __device__ void store(const Places& places, const Map (&maps)[kSize]) const {
+    RowsOfColumn<kLooksUp, Out> rows(reinterpret_cast<Out*>(step_.out) + panel_.out, step_.walk.near[0].out, places);
     if (panel_.is_whole(step_) && stores_packs<Source, Out>(step_, panel_)) {
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
-        Out* const at = out + rows.next(k < count_);
+        Out* const at = rows.next(k < count_);
         Out mapped[kSize];
 #pragma unroll
         for (int c = 0; c < kSize; ++c) mapped[c] = to_element<Out>(maps[c](numbers_[k][c]));
         if (k < count_) store_whole(mapped, at);
       }
     } else {
+      const Index apart = step_.lane_axis.out * panel_.pitch;
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
-        Out* at = out + rows.next(k < count_);
+        Out* at = rows.next(k < count_);
 #pragma unroll
         for (int c = 0; c < kSize; ++c, at += apart)
           if (k < count_of(c)) *at = to_element<Out>(maps[c](numbers_[k][c]));
@@ -163,13 +170,12 @@ __device__ void meet_in_half(int half, const F& fold, typename F::State (&number
 #pragma unroll
   for (auto& number : numbers) number = combine_lanes(fold, number, lanes.across, kWarp);
   if (lanes.slots() > 1)
-    combine_slots_directly(fold, numbers, lanes,
-                           shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
+    combine_slots_directly<2>(fold, numbers, lanes,
+                              shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
 }
 
 template <class Source, class Out, class Map, int kKept, class F>
-__device__ void map_in_registers(const Arguments& step, const F& fold, const ColumnLanes& lanes,
-                                 const PlacesOfRows<&AxisNumbers::out>& rows,
+__device__ void map_in_registers(const Arguments& step, const F& fold, const ColumnLanes& lanes, const Places& places,
                                  ColumnsInRegisters<Source, kKept>& columns) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
@@ -181,7 +187,10 @@ __device__ void map_in_registers(const Arguments& step, const F& fold, const Col
   Map maps[kSize];
 #pragma unroll
   for (int c = 0; c < kSize; ++c) maps[c] = Map({maxima[c], sums[c]}, A(1), static_cast<A>(step.alpha));
-  columns.template store<Out>(rows, maps);
+  if (step.walk.rank > 1)
+    columns.template store<true, Out>(places, maps);
+  else
+    columns.template store<false, Out>(places, maps);
 }
 
 /// Tuning::kUnroll rows a lane, of Source::kSize columns: neighbours where rows are whole aligned packs, else as far
@@ -191,8 +200,6 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     columns_in_registers(const __grid_constant__ Arguments step) {
   using A = typename Source::Value;
   using Out = typename Sink::Out;
-  using In = PlacesOfRows<&AxisNumbers::in>;
-  using To = PlacesOfRows<&AxisNumbers::out>;
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes{step.lanes, !step.whole_runs};
   const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
@@ -203,8 +210,12 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   if (step.walk.rank > 1) write_places(step, places);
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
-    ColumnsInRegisters<Source, Tuning::kUnroll> columns(step, panel, In(step, places, slot, slots), count, fold.scale);
-    const To to(step, places + step.reduced, slot, slots);
+    ColumnsInRegisters<Source, Tuning::kUnroll> columns(step, panel, count);
+    if (step.walk.rank > 1)
+      columns.template load<true>({places, slot, slots}, fold.scale);
+    else
+      columns.template load<false>({places, slot, slots}, fold.scale);
+    const Places to{places + step.reduced, slot, slots};
     if (step.map == MapKind::softmax)
       map_in_registers<Source, Out, PowerMap<A>>(step, fold, lanes, to, columns);
     else

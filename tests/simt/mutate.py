@@ -53,7 +53,7 @@ MUTANTS = [
     ("few_rows", "few_rows.h", "row < step_.reduced) fold_rows", "row + 1 < step_.reduced) fold_rows", "few_rows"),
     ("few_end", "few_rows.h", "&& last < columns_.left;\n      has", "&& last <= columns_.left;\n      has", "few_rows"),
     ("few_cut", "few_rows.h", "high += first + c * apart_ < columns_.left;", "high += first + c * apart_ <= columns_.left;", "few_rows"),
-    ("kept_rows", "column_registers.h", "numbers_[k][c] = k < count ?", "numbers_[k][c] = k < count - 1 ?", "kept"),
+    ("kept_rows", "column_registers.h", "numbers_[k][c] = k < count_ ?", "numbers_[k][c] = k < count_ - 1 ?", "kept"),
     ("kept_end", "column_registers.h", "column < panel_.high ?", "column <= panel_.high ?", "kept"),
     ("kept_meetings", "column_registers.h", "shared_memory() + half *", "shared_memory() + 0 * half *", "kept"),
     ("kept_places", "column_registers.h", "row < step.reduced;", "row < step.reduced - 1;", "kept_axes"),
