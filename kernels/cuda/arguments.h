@@ -1,6 +1,6 @@
 // What a launch is given: one plain struct, passed by value, and the fast division that finds a tile's offsets.
 #pragma once
-#include <ndfold/kept_columns.h>
+#include <ndfold/step.h>
 
 #include "kernels/folds/host_device.h"
 

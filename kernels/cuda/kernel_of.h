@@ -1,5 +1,7 @@
 // From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/bundles.h"
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/column_registers.h"

@@ -1,4 +1,6 @@
 // Which kernels may take a step: how its buffers lie, before one is chosen.
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/layouts.h"
 

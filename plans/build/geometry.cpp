@@ -1,5 +1,7 @@
 #include "plans/build/geometry.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "plans/build/steps.h"
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // The rows of sm_80 (A100): no clusters, 164 KiB of shared memory. 50 KiB lets three blocks share a multiprocessor,
 // 76 KiB two, 160 KiB one.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "plans/tuning/tuning.h"
 
 namespace ndfold::sm80 {

@@ -1,6 +1,8 @@
 // The rows of sm_90 (H100, H200). A tile is reduced extent × panel: 64 KiB lets three blocks share a multiprocessor,
 // 108 KiB two, 224 KiB one.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "plans/tuning/tuning.h"
 
 namespace ndfold::sm90 {

@@ -1,7 +1,7 @@
 // Tuning is data: rows of {when, use, evidence}, first match wins; the distinct rows are the kernels to instantiate.
 #pragma once
 #include <ndfold/device.h>
-#include <ndfold/kept_columns.h>
+#include <ndfold/step.h>
 
 #include <limits>
 #include <span>

@@ -1,6 +1,8 @@
 // The tuning tables: every row can be reached, says what it rests on, and ends its strategy without limits.
 #include "plans/tuning/tuning.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/catalog.h"
 #include "tests/plans/problems.h"
 
