@@ -4,6 +4,7 @@
 #include "bench/request.h"
 #include "bench/tell.h"
 #include "plans/build/orientation.h"
+#include "plans/choose.h"
 #include "plans/tuning/override.h"
 
 namespace {
@@ -21,7 +22,12 @@ Result<std::string> row_of(const NdfoldBenchCase& c, int ordinal, const char* st
   const auto problem = make_problem(
       std::visit([&](const auto& spec) { return request_of(asked->in, asked->out, spec, options); }, asked->spec));
   if (!problem) return problem.error();
-  const TuningRow& used = tuning_for(*facts, question_of(strategy, *problem));
+  const auto choice = choose(*problem, options);
+  if (!choice) return choice.error();
+  TuningQuestion question = question_of(strategy, *problem);
+  const KernelKey& kernel = choice->schedule.steps.front().kernel;
+  if (kernel.body == Body::columns) question.registers = kernel.residency == Residency::registers;
+  const TuningRow& used = tuning_for(*facts, question);
   return text_of(TuningOverride{.architecture = facts->architecture, .row = used});
 }
 

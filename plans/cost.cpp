@@ -93,7 +93,8 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const Tuning& tuning = step.kernel.tuning;
   const bool dense = step.kernel.source != SourceKind::strided;
   const double load = dense ? tuning.vector_bytes : static_cast<double>(size_bytes(step.kernel.input));
-  const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
+  const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster ||
+                     (step.kernel.residency == Residency::registers && step.kernel.body == Body::columns);
   const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
   const bool folds = step.kernel.body == Body::rows || step.kernel.body == Body::columns;
@@ -105,16 +106,6 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
 
 // Whether a permute's tiles turn: neighbours in the input are none in the output.
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
-
-// Whether packs of a row of columns begin elsewhere in the next.
-bool has_uneven_rows(const Step& step) {
-  const Index pack =
-      std::max<Index>(1, step.kernel.tuning.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
-  const auto is_uneven = [&](const Axis& axis) { return axis.in % pack != 0; };
-  if (step.kernel.source != SourceKind::dense || step.kept.empty()) return false;
-  return std::any_of(step.reduced.begin(), step.reduced.end(), is_uneven) ||
-         std::any_of(step.kept.begin(), step.kept.end() - 1, is_uneven);
-}
 
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
@@ -130,6 +121,8 @@ double share_of_body(const Step& step, const Waves& waves) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
   }
+  if (step.kernel.residency == Residency::registers)
+    return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes) : 1;
   const double uneven = !has_uneven_rows(step) ? 1 : step.kernel.scope == Scope::grid ? kUnevenInGrid : kUnevenColumns;
   if (reads_twice(step)) return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
   return uneven * on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);

@@ -120,6 +120,16 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   bound.panels_are_fixed = step.kernel.scope == Scope::grid;
 }
 
+// Maxima and sums of all lanes, and where rows of several axes lie. Of few panels one more, for packs that begin before
+// it, would cost more than columns apart.
+void bind_kept(const Found& found, Bound& bound) {
+  constexpr Index kFewPanels = 8;
+  bound.panels_are_fixed = bound.arguments.panels < kFewPanels;
+  const Index rows = bound.arguments.walk.rank > 1 ? 2 * bound.arguments.reduced : 0;
+  const Index wanted = 2 * bound.launch.threads * found.meeting_bytes + rows * static_cast<Index>(sizeof(Index));
+  bound.launch.shared_bytes = std::max<Index>(kExchangeBytes, wanted);
+}
+
 // As many lanes as hold the same columns with each of their packs; the states of a column meet in shared memory.
 void bind_joined(const Step& step, const Found& found, Bound& bound) {
   Arguments& to = bound.arguments;
@@ -293,7 +303,7 @@ Bound bind(const Step& step, const Found& found) {
   to.tile_bytes = step.kernel.scope == Scope::lanes ? 0 : step.launch.shared_bytes;  // lanes' tiles are many at once
   bound.launch = {.grid_x = step.launch.grid[0],
                   .grid_y = step.launch.grid[1],
-                  .threads = std::min(found.threads, (step.launch.block + kWarp - 1) / kWarp * kWarp),
+                  .threads = std::min(found.threads, whole_warps(step.launch.block)),
                   .cluster = step.launch.cluster,
                   .shared_bytes = kExchangeBytes + step.launch.shared_bytes,
                   .cooperative = step.launch.cooperative};
@@ -305,6 +315,7 @@ Bound bind(const Step& step, const Found& found) {
     case Body::columns:
       bind_columns(step, found, bound);
       if (bound.joined) bind_joined(step, found, bound);
+      if (found.meeting_bytes != 0) bind_kept(found, bound);
       break;
     case Body::elementwise: bind_elementwise(step, bound); break;
     case Body::permute: bind_permute(step, bound); break;

@@ -9,11 +9,12 @@ struct Found {
   Kernel kernel = nullptr;
   int threads = 0;
   int pack = 1;
-  int columns = 0;       ///< of a lane, where they are more than a pack
-  int packs = 1;         ///< as many columns once more, that a lane of a wide panel may have
-  bool bundles = false;  ///< rows come in bundles (bundles.h)
-  bool shifted = false;  ///< columns: packs begin elsewhere from row to row (Shifted)
-  int state_bytes = 0;   ///< of a state, where rows are joined (joined_rows.h); else 0
+  int columns = 0;        ///< of a lane, where they are more than a pack
+  int packs = 1;          ///< as many columns once more, that a lane of a wide panel may have
+  bool bundles = false;   ///< rows come in bundles (bundles.h)
+  bool shifted = false;   ///< columns: packs begin elsewhere from row to row (Shifted)
+  int state_bytes = 0;    ///< of a state, where rows are joined (joined_rows.h); else 0
+  int meeting_bytes = 0;  ///< of a lane's columns, where registers keep them (column_registers.h); else 0
 };
 
 struct Pointers {
@@ -36,6 +37,7 @@ struct Layout {
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
   bool few_rows = false;   ///< columns: so few rows that lanes had better share none (few_rows.h)
   bool shifted = false;    ///< columns: no whole packs, of rows that follow one another (Shifted in source.h)
+  int kept_rows = 0;       ///< columns: as kept_columns() says, where registers have room for a panel; else 0
   bool joined = false;     ///< columns: few, no whole packs, of rows that follow one another (joined_rows.h)
   bool in_line = false;    ///< rows: all elements behind an output are neighbours; columns: they lie along one axis
 };
@@ -57,7 +59,7 @@ struct Bound {
   bool bundles = false;
   bool joined = false, shifted = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
-  bool panels_are_fixed = false;  ///< columns: groups of blocks were counted with them
+  bool panels_are_fixed = false;  ///< columns: no more than were counted on
 };
 
 /// Nothing but speed depends on how many threads a block has.

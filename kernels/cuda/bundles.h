@@ -278,8 +278,7 @@ __device__ void map_rows(const Arguments& step, const F& fold, const LanesOfBund
     };
     if (step.map == MapKind::softmax) {
       add(std::true_type());
-      const A factor = SoftmaxMap<A>({max, sum}, A(1), alpha).factor;
-      write([&](A power) { return power * factor; });
+      write(PowerMap<A>({max, sum}, A(1), alpha));
     } else {
       add(std::false_type());
       write(LogSoftmaxMap<A>({max, sum}, A(1), alpha));

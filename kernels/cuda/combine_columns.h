@@ -55,8 +55,9 @@ struct alignas(sizeof(State) * kColumns % 16 == 0 ? 16 : alignof(State)) StatesO
 };
 
 /// Each lane folds what all slots left of its columns in an area of `area`: for numbers that costs less than another
-/// meeting. Who writes there again has met all lanes since they read.
-template <int kColumns, class F>
+/// meeting. Who writes there again has met all lanes since they read. kTogether: slots read at a time; 0: as many as a
+/// compiler likes.
+template <int kTogether = 0, int kColumns, class F>
 __device__ void combine_slots_directly(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
                                        std::byte* area) {
   using State = typename F::State;
@@ -69,6 +70,7 @@ __device__ void combine_slots_directly(const F& fold, typename F::State (&states
   if (lanes.speaks()) column[lanes.slot() * lanes.across] = whole;
   block.sync();
   whole = read_state(column);
+#pragma unroll kTogether
   for (int slot = 1; slot < lanes.slots(); ++slot) {
     const States other = read_state(column + slot * lanes.across);
 #pragma unroll

@@ -1,7 +1,10 @@
 // From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/bundles.h"
 #include "kernels/cuda/catalog.h"
+#include "kernels/cuda/column_registers.h"
 #include "kernels/cuda/columns.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/few_rows.h"
@@ -122,6 +125,26 @@ Found reduction(const KernelKey& key, const Layout& layout) {
   return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>();
 }
 
+// Columns that wait in registers: those of a lane are neighbours or apart, as it finds them.
+template <template <class, class, int> class Loaded, class T, class F, class Sink, int kRows, int kBlocks>
+Found kept() {
+  using A = typename F::Value;
+  constexpr KeptColumns kKept = kept_columns({.unroll = kRows}, sizeof(T));
+  using Source = Loaded<T, A, kKept.columns>;
+  return {.kernel = columns_in_registers<Source, F, Sink, Tuned<kKept.threads, kRows, kBlocks>>,
+          .threads = kKept.threads,
+          .pack = kKept.columns,
+          .meeting_bytes = kKept.columns * static_cast<int>(sizeof(A))};
+}
+
+template <template <class, class, int> class Loaded, class T, class F, class Sink>
+Found kept_in_registers(int rows) {
+  constexpr int kBlocks = sizeof(T) < sizeof(float) ? 3 : 4;  // 8 columns a lane, or 4
+  if (rows == 4) return kept<Loaded, T, F, Sink, 4, kBlocks>();
+  if (rows == 8) return kept<Loaded, T, F, Sink, 8, 3>();
+  return kept<Loaded, T, F, Sink, 16, 2>();
+}
+
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found softmax(const KernelKey& key, const Layout& layout) {
@@ -176,6 +199,8 @@ Found fold_kernel(const KernelKey& key, const Layout& layout) {
   using Dense = Loaded<T, A, kVector<T>>;
   using Strided = Loaded<T, A, 1>;
   using SomeColumns = Loaded<T, A, kColumnsApart<T>>;
+  if constexpr (Sink::kMaps && kBreadth == Breadth::many && sizeof(A) == sizeof(float))
+    if (layout.kept_rows != 0) return detail::kept_in_registers<Loaded, T, F, Sink>(layout.kept_rows);
   if (key.body == Body::rows)
     return detail::in_body<Body::rows, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);
   return detail::in_body<Body::columns, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);

@@ -1,4 +1,6 @@
 // Which kernels may take a step: how its buffers lie, before one is chosen.
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/layouts.h"
 
@@ -29,7 +31,7 @@ bool has_uneven_rows(const Step& step, const AxisNumbers& lane, const std::vecto
          walk.front().in == lane.size && lane.size % pack != 0;
 }
 
-Index threads_of(const Step& step) { return std::min(kFewThreads, (step.launch.block + kWarp - 1) / kWarp * kWarp); }
+Index threads_of(const Step& step) { return std::min(kFewThreads, whole_warps(step.launch.block)); }
 Index planned_columns(const Step& step) {
   return step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input));
 }
@@ -44,6 +46,17 @@ bool is_shifted(const Step& step, Index pack) {
   const Index columns = planned_columns(step) + pack, lanes = columns / pack;
   return columns % pack == 0 && std::has_single_bit(static_cast<std::uint64_t>(lanes)) &&
          threads_of(step) % (lanes * pack) == 0;
+}
+
+// Rows of a lane that keeps its part of a panel, as bind() lays it out for any alignment; 0 where it has no room.
+int kept_rows(const Step& step) {
+  const KernelKey& key = step.kernel;
+  if (key.residency != Residency::registers || key.scope != Scope::block || step.parts != 1) return 0;
+  const KeptColumns kept = kept_columns(key.tuning, static_cast<Index>(size_bytes(key.input)));
+  const Index threads = std::min(kept.threads, whole_warps(step.launch.block)), rows = product_of(step.reduced);
+  const Index wanted = std::max<Index>(planned_columns(step) / kept.columns, 1);
+  const Index lanes = static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
+  return rows <= kMostKeptRows && rows <= threads / lanes * kept.rows ? kept.rows : 0;
 }
 
 }  // namespace
@@ -71,6 +84,7 @@ Layout layout_of(const Step& step) {
     return {.dense = lane.in == 1 && whole(tiles) && whole(walk),
             .few_rows = few_rows,
             .shifted = uneven && is_shifted(step, pack),
+            .kept_rows = kept_rows(step),
             .joined = uneven && is_joined(step, lane, pack),
             .in_line = walk.size() < 2};
   }

@@ -20,6 +20,8 @@ inline Index product_of(const std::vector<AxisNumbers>& axes) {
   return product;
 }
 
+inline int whole_warps(int threads) { return (threads + kWarp - 1) / kWarp * kWarp; }
+
 /// Without axes of size 1.
 inline std::vector<AxisNumbers> numbers_of(const std::vector<Axis>& axes) {
   std::vector<AxisNumbers> numbers;

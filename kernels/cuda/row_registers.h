@@ -137,8 +137,7 @@ __device__ void softmax_in_registers(const Arguments& step, const F& fold, const
   const A alpha = static_cast<A>(step.alpha);
   if (step.map == MapKind::softmax) {
     const A sum = scope.combine_near(folds::Sum<A>(), row.template sum_of_powers<true>(exponent));
-    const A factor = SoftmaxMap<A>({max, sum}, A(1), alpha).factor;
-    row.store(out, [&](A power) { return power * factor; });
+    row.store(out, PowerMap<A>({max, sum}, A(1), alpha));
   } else {
     const A sum = scope.combine_near(folds::Sum<A>(), row.template sum_of_powers<false>(exponent));
     row.store(out, LogSoftmaxMap<A>({max, sum}, A(1), alpha));

@@ -120,6 +120,17 @@ struct SoftmaxMap {
   __device__ A operator()(A x) const { return exponent.power(x) * factor; }
 };
 
+/// What becomes of a power once the sum of all is known: as SoftmaxMap, without taking it twice.
+template <class A>
+struct PowerMap {
+  A factor;
+
+  PowerMap() = default;
+  __device__ PowerMap(const folds::MaxAndSum<A>& state, A scale, A alpha)
+      : factor(SoftmaxMap<A>(state, scale, alpha).factor) {}
+  __device__ A operator()(A power) const { return power * factor; }
+};
+
 /// (y - max - log sum) · alpha, one after the other: max + log sum would round away what y - max kept.
 template <class A>
 struct LogSoftmaxMap {

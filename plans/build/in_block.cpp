@@ -22,9 +22,16 @@ bool suits_warps(const Problem& problem, const DeviceFacts& device) {
 }
 
 Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
-  Step step = fold_step(problem, body, tuned);
-  settle(step, tuned.residency, device);
+  TuningQuestion question = question_of(strategy, problem);
+  const TuningRow* tuned = &tuning_for(device, question);
+  Step step = fold_step(problem, body, *tuned);
+  if (body == Body::columns && tuned->residency == Residency::registers) {
+    if (keep_columns(step, device)) return {.steps = {step}};
+    question.registers = false;
+    tuned = &tuning_for(device, question);
+    step = fold_step(problem, body, *tuned);
+  }
+  settle(step, tuned->residency, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);
     fit_uneven_rows(step, device);

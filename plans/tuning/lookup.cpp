@@ -22,10 +22,11 @@ constexpr Table kTables[] = {
     {DeviceKind::cuda, 0, sm80::kTuning},
 };
 
-bool matches(const TuningMatch& when, const TuningQuestion& question) {
+bool matches(const TuningRow& row, const TuningQuestion& question) {
+  const TuningMatch& when = row.when;
   const Index fits = when.bytes_up_to / question.element_bytes;
   return when.strategy == question.strategy && question.reduced <= when.reduced_up_to && question.reduced <= fits &&
-         (!when.softmax_only || question.softmax);
+         (!when.softmax_only || question.softmax) && (question.registers || row.residency != Residency::registers);
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ std::span<const TuningRow> tuning_rows(const DeviceFacts& device) {
 
 const TuningRow& tuning_for(const DeviceFacts& device, TuningQuestion question) {
   for (const TuningRow& row : tuning_rows(device))
-    if (matches(row.when, question)) return row;
+    if (matches(row, question)) return row;
   return kUntuned;
 }
 

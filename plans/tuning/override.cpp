@@ -63,8 +63,8 @@ constexpr Field kFields[] = {
     {"lanes_per_row", "a power of two from 1 to 32",
      [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.lanes_per_row, 1, 32); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.lanes_per_row); }},
-    {"unroll", "1, 2, 4 or 8",
-     [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.unroll, 1, 8); },
+    {"unroll", "a power of two from 1 to 16",
+     [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.unroll, 1, 16); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.unroll); }},
     {"panel_bytes", "a power of two from 16 to 4096, or 0 where there are no panels",
      [](TuningOverride& to, std::string_view text) {
@@ -94,7 +94,11 @@ constexpr int kVectorBytes = 16;  // of a lane's load
 
 // Fields that are right by themselves and wrong beside others, or beside what is compiled.
 Status check_together(const Tuning& use, const TuningRow& like) {
-  constexpr int kMostThreadsOfFolds = 256;  // as compiled; a softmax has 512 where it does not meet in a grid
+  constexpr int kMostThreadsOfFolds = 256;       // as compiled; a softmax has 512 where it does not meet in a grid
+  constexpr int kMostLoads = 8, kMostKept = 16;  // a lane of columns that wait in registers keeps rows
+  const int loads = like.residency == Residency::registers && like.use.panel_bytes != 0 ? kMostKept : kMostLoads;
+  if (use.unroll > loads)
+    return wrong("unroll", std::to_string(use.unroll), "at most " + std::to_string(loads) + " in this row");
   const bool meets = like.when.strategy.ends_with("_in_grid") || like.when.strategy == "split";
   const std::string threads = std::to_string(use.threads);
   const bool folds = like.when.strategy.find("_in_") != std::string_view::npos && !like.when.softmax_only;

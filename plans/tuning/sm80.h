@@ -1,6 +1,8 @@
 // The rows of sm_80 (A100): no clusters, 164 KiB of shared memory. 50 KiB lets three blocks share a multiprocessor,
 // 76 KiB two, 160 KiB one.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "plans/tuning/tuning.h"
 
 namespace ndfold::sm80 {
@@ -46,6 +48,12 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_grid"},
      {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
+    {{.strategy = "columns_in_block", .reduced_up_to = 8, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 32, .softmax_only = true},
+     {.threads = 256, .unroll = 8, .panel_bytes = 4096}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = kMostKeptRows, .softmax_only = true},
+     {.threads = 512, .unroll = 16, .panel_bytes = 1024}, Residency::registers, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 192, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 256}, Residency::shared, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = kHalfShared / 128, .softmax_only = true},

@@ -1,6 +1,8 @@
 // The rows of sm_90 (H100, H200). A tile is reduced extent × panel: 64 KiB lets three blocks share a multiprocessor,
 // 108 KiB two, 224 KiB one.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "plans/tuning/tuning.h"
 
 namespace ndfold::sm90 {
@@ -63,6 +65,12 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_grid"},
      {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
+    {{.strategy = "columns_in_block", .reduced_up_to = 8, .softmax_only = true},
+     {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = 32, .softmax_only = true},
+     {.threads = 256, .unroll = 8, .panel_bytes = 4096}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = kMostKeptRows, .softmax_only = true},
+     {.threads = 512, .unroll = 16, .panel_bytes = 1024}, Residency::registers, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 16, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::shared, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 64, .softmax_only = true},

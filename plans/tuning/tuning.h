@@ -31,6 +31,7 @@ struct TuningQuestion {
   Index element_bytes = 4;
   Index reduced = 1;
   bool softmax = false;
+  bool registers = true;  ///< rows whose elements wait in registers may match
 };
 
 /// The rows of a device's architecture, in order; as they are built in, and as this machine has them (override.h).

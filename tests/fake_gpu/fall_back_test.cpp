@@ -105,7 +105,7 @@ TEST(fake_gpu_fall_back, plans_of_one_kernel_do_not_disturb_each_other) {
   DeviceFacts tight = *facts;
   tight.shared_bytes_per_block = 31 * 1024;
   tight.shared_bytes_per_multiprocessor = 32 * 1024;
-  const auto column = [](Index rows) { return softmax_over(dense(DType::f32, {rows, 4096}), {0}, "columns_in_block"); };
+  const auto column = [](Index rows) { return softmax_over(dense(DType::f64, {rows, 4096}), {0}, "columns_in_block"); };
   const auto large = plan_of(column(250), *facts), smaller = plan_of(column(200), *facts),
              small = plan_of(column(80), tight);
   ASSERT_TRUE(large && smaller && small);

@@ -1,6 +1,8 @@
 // The tuning tables: every row can be reached, says what it rests on, and ends its strategy without limits.
 #include "plans/tuning/tuning.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/catalog.h"
 #include "tests/plans/problems.h"
 
@@ -18,18 +20,20 @@ const std::vector<DeviceFacts>& devices() {
   return kDevices;
 }
 
-TuningQuestion question(const TuningRow& row, Index bytes, bool softmax) {
+TuningQuestion question(const TuningRow& row, Index bytes, bool softmax, bool registers) {
   const Index fits = row.when.bytes_up_to / bytes;
   return {.strategy = row.when.strategy,
           .element_bytes = bytes,
           .reduced = std::min(row.when.reduced_up_to, fits),
-          .softmax = softmax};
+          .softmax = softmax,
+          .registers = registers};
 }
 
 bool is_reached(const DeviceFacts& device, const TuningRow& row) {
   for (Index bytes : {1, 2, 4, 8})
     for (bool softmax : {false, true})
-      if (&tuning_for(device, question(row, bytes, softmax)) == &row) return true;
+      for (bool registers : {false, true})
+        if (&tuning_for(device, question(row, bytes, softmax, registers)) == &row) return true;
   return false;
 }
 
@@ -137,7 +141,8 @@ TEST(Tuning, InvalidNumbersAreCaught) {
 TEST(Tuning, AsksForWhatIsCompiled) {
   for (const DeviceFacts& device : {DeviceFacts::h200(), DeviceFacts::a100()})
     for (const TuningRow& row : tuning_rows(device)) {
-      EXPECT_LE(row.use.unroll, cuda::kManyLoads) << row.when.strategy;
+      const bool keeps = row.when.strategy == "columns_in_block" && row.residency == Residency::registers;
+      EXPECT_LE(row.use.unroll, keeps ? kept_columns(row.use, 4).rows : cuda::kManyLoads) << row.when.strategy;
       const bool meets = row.when.strategy.ends_with("_in_grid") || row.when.strategy == "split";
       const bool folds = row.when.strategy.find("_in_") != std::string_view::npos && !row.when.softmax_only;
       const bool few = meets || folds;

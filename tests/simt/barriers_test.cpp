@@ -25,6 +25,8 @@ const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
                        {kSumLast, "rows_in_bundles", {9000, 7}, {9000}},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {9000, 7}, {9000, 7}},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {30, 1100}, {30, 1100}},
+                       {SoftmaxSpec{.axes = {1}}, "columns_in_block", {5, 40, 65}, {5, 40, 65}},
+                       {SoftmaxSpec{.axes = {0, 2}}, "columns_in_block", {5, 3, 8, 65}, {5, 3, 8, 65}},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
                        {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
                        {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};

@@ -54,6 +54,14 @@ const std::vector<Case>& cases() {
       {"grid", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}, tight(2), Values::mixed},
       {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {93, 76}, {76}, kDevice, Values::positive},
       {"softmax_columns", SoftmaxSpec{.axes = {0}}, "columns_in_block", {601, 76}, {601, 76}, kDevice, Values::mixed},
+      {"kept", SoftmaxSpec{.axes = {0}}, "columns_in_block", {7, 75}, {7, 75}, kDevice, Values::mixed},
+      {"kept_axes",
+       SoftmaxSpec{.axes = {0, 2}},
+       "columns_in_block",
+       {2, 5, 3, 40},
+       {2, 5, 3, 40},
+       kDevice,
+       Values::mixed},
       {"odd_columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
       {"bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {1003, 3}, {1003}, kDevice, Values::positive, 0},
       {"spaced_bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {103, 65}, {103}, kDevice, Values::positive},
@@ -95,7 +103,7 @@ std::string outcome(const Mutant& mutant) {
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
     under_test = mutant.kernel;
-    is_as_found = mutant.kind == "joined" || mutant.kind == "shifted";
+    is_as_found = mutant.kind == "joined" || mutant.kind == "shifted" || mutant.kind.starts_with("kept");
     body_under_test = mutant.kind.ends_with("columns") || mutant.kind == "few_rows" || is_as_found ? Body::columns
                       : mutant.kind == "permute"                                                   ? Body::permute
                       : mutant.kind == "elementwise"                                               ? Body::elementwise

@@ -52,6 +52,10 @@ MUTANTS = [
     ("few_rows", "few_rows.h", "row < step_.reduced) fold_rows", "row + 1 < step_.reduced) fold_rows", "few_rows"),
     ("few_end", "few_rows.h", "&& last < columns_.left;\n      has", "&& last <= columns_.left;\n      has", "few_rows"),
     ("few_cut", "few_rows.h", "high += first + c * apart_ < columns_.left;", "high += first + c * apart_ <= columns_.left;", "few_rows"),
+    ("kept_rows", "column_registers.h", "numbers_[k][c] = k < count_ ?", "numbers_[k][c] = k < count_ - 1 ?", "kept"),
+    ("kept_end", "column_registers.h", "column < panel_.high ?", "column <= panel_.high ?", "kept"),
+    ("kept_meetings", "column_registers.h", "shared_memory() + half *", "shared_memory() + 0 * half *", "kept"),
+    ("kept_places", "column_registers.h", "row < step.reduced;", "row < step.reduced - 1;", "kept_axes"),
     ("last_row", "columns.h", ": step.reduced;", ": step.reduced - 1;", "columns"),
     ("row_end", "column_batch.h", "rows.slots < rows.end;\n  fold", "rows.slots <= rows.end;\n  fold", "columns"),
     ("whole_rows", "column_batch.h", "row + stride - rows.slots < rows.end", "row + stride - rows.slots <= rows.end",
@@ -97,6 +101,10 @@ KERNELS = {
                              "Tuning>"),
     "softmax_columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, Softmax<float>, NearScope, "
                                      "ElementSink<float>, InShared, Tuning>"),
+    "kept": ("column_registers.h", "columns_in_registers<Elements<float, float, 4>, Softmax<float>, ElementSink<float>, "
+                                  "Tuning>"),
+    "kept_axes": ("column_registers.h", "columns_in_registers<Elements<float, float, 4>, Softmax<float>, ElementSink<float>, "
+                                  "Tuning>"),
     "shifted": ("columns.h", "columns<Shifted<InLine<Elements<float, float, 4>>>, folds::Sum<float>, NearScope, " + PLAIN),
     "odd_columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "

@@ -1,0 +1,24 @@
+// Softmaxes of columns that wait in registers: what a lane keeps, as plans count on and kernels are compiled.
+#pragma once
+#include <ndfold/step.h>
+
+#include <iterator>
+
+namespace ndfold {
+
+/// Columns that wait in registers: rows and columns that a lane keeps, of blocks of so many threads at most. Of few
+/// rows columns enough for a whole load, of many the fewest, so that more lanes share the rows.
+struct KeptColumns {
+  int rows, columns, threads;
+};
+inline constexpr int kMostKeptRows = 512;  ///< of a panel
+
+/// The least that is compiled for lanes of so many rows (`unroll`), of elements of 2 or 4 bytes.
+constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
+  const KeptColumns compiled[] = {{4, element_bytes == 2 ? 8 : 4, 256}, {8, 4, 256}, {16, 2, 512}};
+  for (const KeptColumns& kept : compiled)
+    if (tuning.unroll <= kept.rows) return kept;
+  return compiled[std::size(compiled) - 1];
+}
+
+}  // namespace ndfold

@@ -1,0 +1,215 @@
+// A softmax of columns that fit the registers of their lanes: a lane loads all rows of its slot at once, and they stay
+// with it until they are written.
+#pragma once
+#include "kernels/cuda/column_waiting.h"
+
+namespace ndfold::cuda {
+
+/// Where rows of several axes lie stands in shared memory: digits of a place would take the registers of numbers.
+struct Places {
+  const Index* of;  ///< of all rows, in the input or in the output
+  int slot, slots;
+};
+
+/// A lane's first column of the rows of its slot, one after the other: a sum along one axis, else looked up.
+template <bool kLooksUp, class T>
+class RowsOfColumn {
+ public:
+  __device__ RowsOfColumn(T* first, Index stride, const Places& places)
+      : at_(kLooksUp ? first : first + places.slot * stride),
+        hop_(places.slots * stride),
+        place_(places.of + places.slot),
+        slots_(places.slots) {}
+  /// `here`: there is one more.
+  __device__ T* next(bool here) {
+    T* const now = at_;
+    if constexpr (!kLooksUp) {
+      at_ += hop_;
+      return now;
+    }
+    const Index place = here ? *place_ : 0;
+    place_ += slots_;
+    return now + place;
+  }
+
+ private:
+  T* at_;
+  Index hop_;
+  const Index* place_;
+  int slots_;
+};
+
+/// Places in the input, and behind them those in the output.
+__device__ inline void write_places(const Arguments& step, Index* places) {
+  const auto block = cg::this_thread_block();
+  for (int row = thread_of_block(); row < step.reduced; row += threads_of_block()) {
+    const Offsets at = offsets(step, step.walk, row);
+    places[row] = at.in;
+    places[row + step.reduced] = at.out;
+  }
+  block.sync();
+}
+
+/// A lane's columns of the rows of its slot, as numbers, scaled: kKept rows at most. What is missing is -inf, whose
+/// power is 0.
+template <class Source, int kKept>
+class ColumnsInRegisters {
+  using A = typename Source::Value;
+  using Element = typename Source::Element;
+  static constexpr int kSize = Source::kSize;
+
+ public:
+  /// Of `count` rows.
+  __device__ ColumnsInRegisters(const Arguments& step, const Panel<kSize>& panel, int count)
+      : step_(step), panel_(panel), count_(count) {}
+
+  template <bool kLooksUp>
+  __device__ void load(const Places& places, A scale) {
+    Pack<Element, kSize> packs[kKept] = {};
+    RowsOfColumn<kLooksUp, const Element> rows(reinterpret_cast<const Element*>(step_.in) + panel_.in,
+                                               step_.walk.near[0].in, places);
+    if (panel_.is_whole(step_)) {
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) {
+        const Element* const at = rows.next(k < count_);
+        if (k < count_) packs[k] = load_whole<Source>(at, 1);
+      }
+    } else {
+      const Index apart = step_.lane_axis.in * panel_.pitch;
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) {
+        const Element* at = rows.next(k < count_);
+#pragma unroll
+        for (int c = 0; c < kSize; ++c, at += apart)
+          if (k < count_of(c)) packs[k].at[c] = *at;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kKept; ++k)
+#pragma unroll
+      for (int c = 0; c < kSize; ++c)
+        numbers_[k][c] = k < count_ ? Source::value(packs[k].at[c]) * scale : -folds::kInfinity<A>;
+  }
+
+  __device__ void maxima(A (&to)[kSize]) const {
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      to[c] = numbers_[0][c];
+#pragma unroll
+      for (int k = 1; k < kKept; ++k) to[c] = folds::any_maximum(to[c], numbers_[k][c]);
+    }
+  }
+
+  /// kReplace: powers take the places of the numbers.
+  template <bool kReplace>
+  __device__ void sums_of_powers(const A (&maxima)[kSize], A (&to)[kSize]) {
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const auto exponent = Exponent<A>::of(maxima[c], A(1));
+      A sums[2] = {};
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) {
+        const A power = exponent.power(numbers_[k][c]);
+        sums[k % 2] += power;
+        if constexpr (kReplace) numbers_[k][c] = power;
+      }
+      to[c] = sums[0] + sums[1];
+    }
+  }
+
+  /// Writes maps[c](number) of each.
+  template <bool kLooksUp, class Out, class Map>
+  __device__ void store(const Places& places, const Map (&maps)[kSize]) const {
+    RowsOfColumn<kLooksUp, Out> rows(reinterpret_cast<Out*>(step_.out) + panel_.out, step_.walk.near[0].out, places);
+    if (panel_.is_whole(step_) && stores_packs<Source, Out>(step_, panel_)) {
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) {
+        Out* const at = rows.next(k < count_);
+        Out mapped[kSize];
+#pragma unroll
+        for (int c = 0; c < kSize; ++c) mapped[c] = to_element<Out>(maps[c](numbers_[k][c]));
+        if (k < count_) store_whole(mapped, at);
+      }
+    } else {
+      const Index apart = step_.lane_axis.out * panel_.pitch;
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) {
+        Out* at = rows.next(k < count_);
+#pragma unroll
+        for (int c = 0; c < kSize; ++c, at += apart)
+          if (k < count_of(c)) *at = to_element<Out>(maps[c](numbers_[k][c]));
+      }
+    }
+  }
+
+ private:
+  // Rows of a column: none of one that is not there.
+  __device__ int count_of(int column) const { return column >= panel_.low && column < panel_.high ? count_ : 0; }
+
+  const Arguments& step_;
+  const Panel<kSize>& panel_;
+  int count_;
+  A numbers_[kKept][kSize];
+};
+
+/// Over all lanes of a block with the same columns. Maxima and sums have an area each, of a state for every lane.
+template <class Source, class F>
+__device__ void meet_in_half(int half, const F& fold, typename F::State (&numbers)[Source::kSize],
+                             const ColumnLanes& lanes) {
+#pragma unroll
+  for (auto& number : numbers) number = combine_lanes(fold, number, lanes.across, kWarp);
+  if (lanes.slots() > 1)
+    combine_slots_directly<2>(fold, numbers, lanes,
+                              shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
+}
+
+template <class Source, class Out, class Map, int kKept, class F>
+__device__ void map_in_registers(const Arguments& step, const F& fold, const ColumnLanes& lanes, const Places& places,
+                                 ColumnsInRegisters<Source, kKept>& columns) {
+  using A = typename Source::Value;
+  constexpr int kSize = Source::kSize;
+  A maxima[kSize], sums[kSize];
+  columns.maxima(maxima);
+  meet_in_half<Source>(0, fold.pivot_fold(), maxima, lanes);
+  columns.template sums_of_powers<std::is_same_v<Map, PowerMap<A>>>(maxima, sums);
+  meet_in_half<Source>(1, folds::Sum<A>(), sums, lanes);
+  Map maps[kSize];
+#pragma unroll
+  for (int c = 0; c < kSize; ++c) maps[c] = Map({maxima[c], sums[c]}, A(1), static_cast<A>(step.alpha));
+  if (step.walk.rank > 1)
+    columns.template store<true, Out>(places, maps);
+  else
+    columns.template store<false, Out>(places, maps);
+}
+
+/// Tuning::kUnroll rows a lane, of Source::kSize columns: neighbours where rows are whole aligned packs, else as far
+/// apart as lanes lie side by side, so that each load has neighbours in the next lanes.
+template <class Source, class F, class Sink, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    columns_in_registers(const __grid_constant__ Arguments step) {
+  using A = typename Source::Value;
+  using Out = typename Sink::Out;
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const ColumnLanes lanes{step.lanes, !step.whole_runs};
+  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  const RowsOfSlot rows{0, step.reduced, slot, slots};
+  const int count = slot < slots ? rows.of_slot() : 0;
+  auto* const places =
+      reinterpret_cast<Index*>(shared_memory() + 2 * threads_of_block() * static_cast<int>(sizeof(A[Source::kSize])));
+  if (step.walk.rank > 1) write_places(step, places);
+  for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
+    const auto panel = panel_of<Source::kSize>(step, tile, lanes);
+    ColumnsInRegisters<Source, Tuning::kUnroll> columns(step, panel, count);
+    if (step.walk.rank > 1)
+      columns.template load<true>({places, slot, slots}, fold.scale);
+    else
+      columns.template load<false>({places, slot, slots}, fold.scale);
+    const Places to{places + step.reduced, slot, slots};
+    if (step.map == MapKind::softmax)
+      map_in_registers<Source, Out, PowerMap<A>>(step, fold, lanes, to, columns);
+    else
+      map_in_registers<Source, Out, LogSoftmaxMap<A>>(step, fold, lanes, to, columns);
+  }
+}
+
+}  // namespace ndfold::cuda
