@@ -159,8 +159,8 @@ __device__ void meet_in_half(int half, const F& fold, typename F::State (&number
 #pragma unroll
   for (auto& number : numbers) number = combine_lanes(fold, number, lanes.across, kWarp);
   if (lanes.slots() > 1)
-    combine_slots_directly<2>(fold, numbers, lanes,
-                              shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
+    combine_slots_directly<true>(fold, numbers, lanes,
+                                 shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
 }
 
 template <class Source, class Out, class Map, int kKept, class F>

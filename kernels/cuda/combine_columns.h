@@ -55,9 +55,9 @@ struct alignas(sizeof(State) * kColumns % 16 == 0 ? 16 : alignof(State)) StatesO
 };
 
 /// Each lane folds what all slots left of its columns in an area of `area`: for numbers that costs less than another
-/// meeting. Who writes there again has met all lanes since they read. kTogether: slots read at a time; 0: as many as a
-/// compiler likes.
-template <int kTogether = 0, int kColumns, class F>
+/// meeting. Who writes there again has met all lanes since they read. kSpares: registers, so that two slots are
+/// read at a time.
+template <bool kSpares = false, int kColumns, class F>
 __device__ void combine_slots_directly(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
                                        std::byte* area) {
   using State = typename F::State;
@@ -70,11 +70,17 @@ __device__ void combine_slots_directly(const F& fold, typename F::State (&states
   if (lanes.speaks()) column[lanes.slot() * lanes.across] = whole;
   block.sync();
   whole = read_state(column);
-#pragma unroll kTogether
-  for (int slot = 1; slot < lanes.slots(); ++slot) {
+  const auto fold_slot = [&](int slot) {
     const States other = read_state(column + slot * lanes.across);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) whole.at[c] = fold.combine(whole.at[c], other.at[c]);
+  };
+  const int slots = lanes.slots();
+  if constexpr (kSpares) {
+#pragma unroll 2
+    for (int slot = 1; slot < slots; ++slot) fold_slot(slot);
+  } else {
+    for (int slot = 1; slot < slots; ++slot) fold_slot(slot);
   }
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) states[c] = whole.at[c];

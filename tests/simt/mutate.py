@@ -60,7 +60,7 @@ MUTANTS = [
     ("row_end", "column_batch.h", "rows.slots < rows.end;\n  fold", "rows.slots <= rows.end;\n  fold", "columns"),
     ("whole_rows", "column_batch.h", "row + stride - rows.slots < rows.end", "row + stride - rows.slots <= rows.end",
      "columns"),
-    ("slots", "combine_columns.h", "slot < lanes.slots();", "slot < lanes.slots() - 1;", "columns"),
+    ("slots", "combine_columns.h", "int slots = lanes.slots();", "int slots = lanes.slots() - 1;", "columns"),
     ("tile_width", "permute.h", "if (x < columns && y < rows) tile", "if (x <= columns && y < rows) tile", "permute"),
     ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
     ("odometer", "odometer.h", "linear - rest * first.size", "linear - rest", "bundle"),
