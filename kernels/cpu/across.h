@@ -1,6 +1,6 @@
 // Reductions of several vectors at once: lane i of the result is the reduction of vector i.
 #pragma once
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/states.h"
 
 #include <functional>
 
@@ -17,20 +17,19 @@ struct Larger {
   }
 };
 
+/// An operation on lanes as what combines states.
+template <class V, class Op>
+struct Combining {
+  using Value = V;
+  using State = V;
+  const Op& op;
+  [[gnu::always_inline]] V combine(V a, V b) const { return op(a, b); }
+};
+
 /// Reduces in place, two vectors into one in each step; the order within a vector is by halves, as everywhere.
 template <class V, class Op>
 [[gnu::always_inline]] inline V across(V (&v)[kLanes<V>], const Op& op) {
-  V result;
-  ScalarOf<V> all[kLanes<V>];
-  for (int i = 0; i < kLanes<V>; ++i) {
-    ScalarOf<V> lanes[kLanes<V>];
-    store(lanes, v[i]);
-    for (int half = kLanes<V> / 2; half > 0; half /= 2)
-      for (int k = 0; k < half; ++k) lanes[k] = op(lanes[k], lanes[k + half]);
-    all[i] = lanes[0];
-  }
-  result = load<V>(all);
-  return result;
+  return fold_sections<kLanes<V>>(Combining<V, Op>{op}, v);
 }
 
 #if defined(__AVX512F__)

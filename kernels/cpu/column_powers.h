@@ -36,7 +36,7 @@ class TileStates {
     for (auto& state : running_) state.sum = splat<V>(0);
   }
 
-  const MaxAndSum<V>* result() {
+  MaxAndSum<V>* result() {
     if (turns_ > 0) tree_.push(running_);
     return tree_.result();
   }
@@ -89,8 +89,8 @@ template <bool kKeeps, int kGroups, class A, class Also>
 
 /// Folds reduced elements [begin, end) of a tile; `following` is read next.
 template <int kGroups, class A>
-const MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
-                                       const std::byte* following, TileStates<A, kGroups>& states) {
+MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
+                                 const std::byte* following, TileStates<A, kGroups>& states) {
   using V = LanesOf<A>;
   alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
   RowOffsets turns[2];

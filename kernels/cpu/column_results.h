@@ -1,10 +1,32 @@
 // The results of a tile's columns: from {max, sum} to what elements are shifted by and multiplied with, and into the
 // output.
 #pragma once
+#include "kernels/cpu/column_sink.h"
 #include "kernels/cpu/normalize.h"
 #include "kernels/cpu/tile_writes.h"
 
 namespace ndfold::simd {
+
+/// Columns of a tile whose neighbours, `run` at a time, are one output's: each of them gets the state of all.
+template <class A, class V = LanesOf<A>>
+void meet_in_runs(Index run, Index columns, MaxAndSum<V>* states) {
+  const OnlineSoftmax<A> fold;
+  MaxAndSum<A> all[kTileColumns<A>];
+  A max[kTileColumns<A>] = {}, sum[kTileColumns<A>] = {};
+  each_number<V, MaxAndSum<A>>(states, columns, [&](Index at, Index count, const MaxAndSum<A>* some) {
+    std::copy(some, some + count, all + at);
+  });
+  for (Index begin = 0; begin < columns; begin += run) {
+    MaxAndSum<A> state = all[begin];
+    for (Index k = 1; k < run; ++k) state = fold.combine(state, all[begin + k]);
+    std::fill_n(max + begin, run, state.max);
+    std::fill_n(sum + begin, run, state.sum);
+  }
+  for (Index g = 0; g < ColumnPlace<V>::groups(columns); ++g) {
+    const Index first = ColumnPlace<V>::first(g, columns);
+    states[g] = {load<V>(max + first), load<V>(sum + first)};
+  }
+}
 
 /// The numbers of a Normalizer, for each column of a tile.
 template <class A>

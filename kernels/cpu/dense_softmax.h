@@ -2,6 +2,7 @@
 // and longer ones folded first and read again.
 #pragma once
 #include "kernels/cpu/dense_rows.h"
+#include "kernels/cpu/packed_softmax.h"
 #include "kernels/cpu/short_rows.h"
 #include "kernels/cpu/softmax_fold.h"
 #include "kernels/cpu/softmax_pipeline.h"
@@ -20,6 +21,15 @@ void short_softmax(const Arguments& step, Index first, Index last) {
     const RowGroup<T> group = {elements_at<T>(step.in, from), elements_at<T>(step.out, to), rows, row.in, row.out};
     (streams ? stream_short_rows<T, kMap, kVectors> : map_short_rows<T, kMap, kVectors>)(group, n, step.scale,
                                                                                          step.alpha);
+  });
+}
+
+/// The same where rows share vectors.
+template <class T, MapKind kMap>
+void packed_softmax(const Arguments& step, Index first, Index last) {
+  each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
+    softmax_of_packed_rows<T, kMap>(elements_at<T>(step.in, from), elements_at<T>(step.out, to), rows,
+                                    elements(step.reduced), step);
   });
 }
 
@@ -99,6 +109,9 @@ void dense_softmax(const Arguments& step, Index first, Index last) {
   [[maybe_unused]] constexpr Index kWidth = kLanes<LanesOf<A>>;
   const Index n = elements(step.reduced), bytes = n * static_cast<Index>(sizeof(A));
   if (step.reduced.rank <= 1 && n < kLongRow<kMap, A>) {
+    const Axis row = inner(step.kept);
+    if (row.in == n && row.out == n && are_packed_rows<T, kMap>(row.size, n, step.scale))
+      return packed_softmax<T, kMap>(step, first, last);
     if constexpr (!std::is_same_v<T, double>) {
       if (n <= kWidth) return short_softmax<T, kMap, 1>(step, first, last);
       if (n > 3 * kWidth && n <= 4 * kWidth) return short_softmax<T, kMap, 4>(step, first, last);

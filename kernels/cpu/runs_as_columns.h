@@ -22,19 +22,19 @@ class RunsAsColumns {
            elements(runs) >= kFewestRows;
   }
 
-  explicit RunsAsColumns(const Arguments& given) : run_(inner(given.reduced)), step_(given) {
+  /// A block has `outputs` of a line, or what is left of it.
+  RunsAsColumns(const Arguments& given, Index outputs) : run_(inner(given.reduced)), step_(given) {
     const Axis output = inner(given.kept);
     std::copy(given.kept.axes, given.kept.axes + given.kept.rank, kept_);
     kept_[given.kept.rank - 1] = {.size = output.size * run_.size, .in = 1, .out = 1};
     step_.kept.axes = kept_;
     step_.reduced = outer(given.reduced);
-    step_.panel = output.size * run_.size;
+    step_.panel = outputs * run_.size;
     step_.part = elements(step_.reduced);
   }
   RunsAsColumns(const RunsAsColumns&) = delete;
   RunsAsColumns& operator=(const RunsAsColumns&) = delete;
 
-  /// A block of it is a line.
   const Arguments& step() const { return step_; }
 
   /// Folds the states of each run, pairwise, to the first of as many as there are outputs.
@@ -61,7 +61,7 @@ class RunsAsColumns {
 /// Blocks: outputs; states_of(step, block, all) are those of a line's columns. A line that blocks cut is folded whole.
 template <template <class> class F, class A, Index kMost, class StatesOf>
 void fold_lines_of_runs(const Arguments& step, Index first, Index last, const StatesOf& states_of) {
-  const RunsAsColumns runs(step);
+  const RunsAsColumns runs(step, inner(step.kept).size);
   const auto fold = make_fold<F<A>>({.scale = step.scale, .ddof = step.ddof});
   const Axis output = inner(step.kept);
   for (Index at = first; at < last;) {

@@ -132,10 +132,10 @@ class ShortRows {
   A* powers_;
 };
 
-/// Rows of fewer vectors are taken several at a time: a batch and its powers fit L1. What needs a logarithm, and keeps
-/// no powers, wins longer.
+/// Rows of fewer vectors are taken several at a time: a batch and its powers are near L1 ([256,256] f32 on a Zen 4: 20
+/// us, in turn 30). What needs a logarithm, and keeps no powers, wins longer.
 template <MapKind kMap>
-inline constexpr Index kShortVectors = kMap == MapKind::softmax ? 16 : 32;
+inline constexpr Index kShortVectors = kMap == MapKind::softmax ? 20 : 32;
 template <MapKind kMap, class A>
 inline constexpr Index kLongRow = kShortVectors<kMap>* kLanes<LanesOf<A>>;
 

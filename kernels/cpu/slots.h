@@ -96,6 +96,24 @@ Lanes<float> compress(Lanes<float> x, int length) {
 
 #endif
 
+/// The number of a lane, as wide as an element.
+template <class A>
+using LaneNumber = std::conditional_t<sizeof(A) == 4, std::int32_t, std::int64_t>;
+
+/// Lane i of the result is lane from[i]; `from` is aligned.
+#if defined(__AVX512F__)
+inline Lanes<float> permuted(Lanes<float> x, const std::int32_t* from) {
+  return {_mm512_permutexvar_ps(_mm512_load_si512(from), x.value)};
+}
+inline Lanes<double> permuted(Lanes<double> x, const std::int64_t* from) {
+  return {_mm512_permutexvar_pd(_mm512_load_si512(from), x.value)};
+}
+#elif defined(__AVX2__)
+inline Lanes<float> permuted(Lanes<float> x, const std::int32_t* from) {
+  return {_mm256_permutevar8x32_ps(x.value, _mm256_load_si256(reinterpret_cast<const __m256i*>(from)))};
+}
+#endif
+
 /// The lanes of slots that runs of `length` fill.
 template <int kSlots, class A>
 Mask<A> filled_slots(int length) {

@@ -37,8 +37,9 @@ void map_tile(const Arguments& step, const Tile& tile, Index begin, Index end, c
   }
 }
 
+/// `run` as in SlabSoftmax.
 template <MapKind kMap, class A>
-void softmax_again(const Arguments& step, Index first, Index last) {
+void softmax_again(const Arguments& step, Index run, Index first, Index last) {
   using V = LanesOf<A>;
   const Index rows = elements(step.reduced);
   TileWalk<A> tiles(step, first, last);
@@ -48,8 +49,9 @@ void softmax_again(const Arguments& step, Index first, Index last) {
     with_groups(ColumnPlace<V>::groups(tile.columns), [&](auto count) {
       constexpr int kGroups = count();
       TileStates<A, kGroups> states;
-      const TileNormalizer<A> by(kMap, fold_tile<kGroups, A>(step, tile, 0, rows, tile.in, states), kGroups,
-                                 step.alpha);
+      MaxAndSum<V>* const all = fold_tile<kGroups, A>(step, tile, 0, rows, tile.in, states);
+      if (run > 1) meet_in_runs<A>(run, tile.columns, all);
+      const TileNormalizer<A> by(kMap, all, kGroups, step.alpha);
       map_tile<kMap, kGroups, A>(step, tile, 0, rows, any ? next.in : tile.in, by);
     });
   }

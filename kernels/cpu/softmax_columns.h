@@ -1,6 +1,7 @@
 // Softmax with lanes along the innermost kept axis: tiles of columns whose powers wait near the core, or that are read
 // twice where they are too long for that.
 #pragma once
+#include "kernels/cpu/runs_as_columns.h"
 #include "kernels/cpu/softmax_again.h"
 #include "kernels/cpu/softmax_few.h"
 #include "kernels/cpu/softmax_slab.h"
@@ -54,6 +55,25 @@ template <MapKind kMap, class A>
   finish_streams();
 }
 
+/// Short runs of outputs that lie side by side, in the output too: columns of a tile, which parts no run.
+template <class A>
+bool are_runs_as_tiles(const Arguments& step) {
+  const Axis run = inner(step.reduced);
+  const bool parts_none = run.size > 0 && kLanes<LanesOf<A>> % run.size == 0;
+  return RunsAsColumns::suits(step, parts_none ? std::numeric_limits<Index>::max() : kTileColumns<A>) && run.out == 1 &&
+         inner(step.kept).out == run.size;
+}
+
+/// `run` as in SlabSoftmax.
+template <class A>
+void softmax_of_tiles(const Arguments& step, Index run, Index first, Index last) {
+  const bool softmax = step.sink == SinkKind::softmax;
+  if (step.residency == Residency::scratch && elements(step.reduced) <= kSlabRows)
+    return (softmax ? softmax_in_slab<MapKind::softmax, A> : softmax_in_slab<MapKind::log_softmax, A>)(step, run, first,
+                                                                                                       last);
+  (softmax ? softmax_again<MapKind::softmax, A> : softmax_again<MapKind::log_softmax, A>)(step, run, first, last);
+}
+
 /// Blocks: line-major, then panels.
 template <class A>
 void softmax_columns(const Arguments& given, Index first, Index last) {
@@ -61,14 +81,12 @@ void softmax_columns(const Arguments& given, Index first, Index last) {
     return given.sink == SinkKind::softmax ? softmax_of_joined_rows<MapKind::softmax, A>(given, first, last)
                                            : softmax_of_joined_rows<MapKind::log_softmax, A>(given, first, last);
   if (FewRows<A>::can(given)) return softmax_few_rows<A>(given, first, last);
+  if (are_runs_as_tiles<A>(given)) {
+    const RunsAsColumns runs(given, given.panel);
+    return softmax_of_tiles<A>(runs.step(), inner(given.reduced).size, first, last);
+  }
   const NearInOutput ordered(given);
-  const Arguments& step = ordered.step();
-  const bool softmax = step.sink == SinkKind::softmax;
-  if (step.residency == Residency::scratch && elements(step.reduced) <= kSlabRows)
-    return softmax ? softmax_in_slab<MapKind::softmax, A>(step, first, last)
-                   : softmax_in_slab<MapKind::log_softmax, A>(step, first, last);
-  softmax ? softmax_again<MapKind::softmax, A>(step, first, last)
-          : softmax_again<MapKind::log_softmax, A>(step, first, last);
+  softmax_of_tiles<A>(ordered.step(), 1, first, last);
 }
 
 }  // namespace ndfold::simd

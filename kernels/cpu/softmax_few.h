@@ -2,6 +2,7 @@
 // and nothing waits anywhere but in L1.
 #pragma once
 #include "kernels/cpu/column_walk.h"
+#include "kernels/cpu/packed_softmax.h"
 #include "kernels/cpu/slot_softmax.h"
 #include "kernels/cpu/tile_writes.h"
 
@@ -164,7 +165,7 @@ class FewRows {
 
   /// Columns from `in` and `out` on.
   void map(const std::byte* in, std::byte* out, Index columns) {
-    if (are_dense_rows() && map_in_slots(in, out, columns)) return;
+    if (are_dense_rows() && map_dense_rows(in, out, columns)) return;
     const Index most = 8192 / static_cast<Index>(sizeof(A)) / (rows_ * kWidth) * kWidth;
     for (Index done = 0; done < columns;) {
       std::byte* const to = advance(out, step_.output, done * out_.column);
@@ -181,16 +182,23 @@ class FewRows {
     return in_.across && out_.across && in_.column == rows_ && out_.column == rows_ && step_.input == step_.output;
   }
 
-  bool map_in_slots(const std::byte* in, std::byte* out, Index columns) const {
+  bool map_dense_rows(const std::byte* in, std::byte* out, Index columns) const {
     bool is_done = false;
     visit_elements<A>(step_.input, [&]<class T>(T) {
       const T* x = reinterpret_cast<const T*>(in);
       T* y = reinterpret_cast<T*>(out);
-      is_done = step_.sink == SinkKind::softmax
-                    ? softmax_in_slots<T, MapKind::softmax>(x, y, columns, rows_, step_)
-                    : softmax_in_slots<T, MapKind::log_softmax>(x, y, columns, rows_, step_);
+      is_done = step_.sink == SinkKind::softmax ? map_dense_rows<T, MapKind::softmax>(x, y, columns)
+                                                : map_dense_rows<T, MapKind::log_softmax>(x, y, columns);
     });
     return is_done;
+  }
+
+  template <class T, MapKind kMap>
+  bool map_dense_rows(const T* x, T* y, Index columns) const {
+    if (!are_packed_rows<T, kMap>(inner(step_.kept).size, rows_, step_.scale))
+      return softmax_in_slots<T, kMap>(x, y, columns, rows_, step_);
+    softmax_of_packed_rows<T, kMap>(x, y, columns, rows_, step_);
+    return true;
   }
 
   void chunk(const std::byte* in, std::byte* out, Index columns) {

@@ -17,7 +17,10 @@ class SlabSoftmax {
   static constexpr bool kKeeps = kMap == MapKind::softmax;
 
  public:
-  explicit SlabSoftmax(const Arguments& step) : step_(step), rows_(elements(step.reduced)) { walk().next(first_); }
+  /// Columns are each an output's own, or `run` of them that lie side by side are one output's.
+  SlabSoftmax(const Arguments& step, Index run) : step_(step), rows_(elements(step.reduced)), run_(run) {
+    walk().next(first_);
+  }
 
   /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
   void turn(const Tile& tile, const std::byte* following) {
@@ -71,7 +74,9 @@ class SlabSoftmax {
         powers(NothingElse());
     }
     output_ = TileOutput<A>(step_, tile);
-    by_ = TileNormalizer<A>(kMap, states.result(), kGroups, step_.alpha);
+    MaxAndSum<V>* const all = states.result();
+    if (run_ > 1) meet_in_runs<A>(run_, tile.columns, all);
+    by_ = TileNormalizer<A>(kMap, all, kGroups, step_.alpha);
   }
 
   /// Calls work(also), where also(row) writes a row that waits.
@@ -111,7 +116,7 @@ class SlabSoftmax {
   }
 
   const Arguments& step_;
-  const Index rows_;
+  const Index rows_, run_;
   RowOffsets first_;
   int groups_ = 0;  ///< of the tile that waits; 0 when none does
   TileOutput<A> output_;
@@ -121,9 +126,9 @@ class SlabSoftmax {
 };
 
 template <MapKind kMap, class A>
-[[gnu::noinline]] void softmax_in_slab(const Arguments& step, Index first, Index last) {
+[[gnu::noinline]] void softmax_in_slab(const Arguments& step, Index run, Index first, Index last) {
   TileWalk<A> tiles(step, first, last);
-  SlabSoftmax<kMap, A> softmax(step);
+  SlabSoftmax<kMap, A> softmax(step, run);
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
     any = tiles.next(next);

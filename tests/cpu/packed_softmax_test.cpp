@@ -1,0 +1,54 @@
+// Short rows that share vectors: right, the same bits wherever their results go and whoever takes which rows, and
+// nothing else is written.
+#include "kernels/cpu/packed_softmax.h"
+
+#include "tests/cpu/dense_softmax_rows.h"
+
+namespace ndfold::test {
+namespace {
+
+constexpr Index kEnough = 8192;  // elements: fewer are not taken so
+
+template <class T>
+void expect_softmax(double bound) {
+  for (const Index length : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65})
+    for (const Index further : {0, 1, 13})
+      DenseSoftmaxRows<T>((kEnough + length - 1) / length + further, length, 0.75).expect_right(bound);
+}
+
+TEST(packed_softmax, of_floats) { expect_softmax<float>(3e-6); }
+TEST(packed_softmax, of_doubles) { expect_softmax<double>(1e-6); }
+TEST(packed_softmax, of_halves) { expect_softmax<simd::Half>(2e-3); }
+TEST(packed_softmax, of_bfloats) { expect_softmax<simd::Bfloat16>(2e-2); }
+
+TEST(packed_softmax, few_rows_and_negative_scales_are_not_taken_so) {
+  using T = float;
+  EXPECT_FALSE((simd::are_packed_rows<T, MapKind::softmax>(100, 7, 1)));
+  EXPECT_FALSE((simd::are_packed_rows<T, MapKind::softmax>(10000, 7, -1)));
+  EXPECT_FALSE((simd::are_packed_rows<T, MapKind::softmax>(10000, 65, 1)));
+  EXPECT_EQ((simd::are_packed_rows<T, MapKind::softmax>(10000, 7, 1)), simd::kExpandsLanes<T>);
+}
+
+TEST(packed_softmax, what_is_not_finite_stays_in_its_row) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const Index length : {3, 8, 13, 20, 50}) {
+    DenseSoftmaxRows<float> some(4000, length, 0.75);
+    const auto row = [&](Index r) { return some.in.begin() + r * length; };
+    row(5)[1] = std::numeric_limits<float>::quiet_NaN();
+    row(6)[2] = kInf;
+    row(8)[0] = -kInf;
+    std::fill(row(10), row(11), -kInf);
+    for (const SinkKind sink : {SinkKind::softmax, SinkKind::log_softmax}) {
+      const auto results = some.softmax(sink, false, 0, 1000);
+      for (Index i = 0; i < 4000 * length; ++i) {
+        const float result = results[static_cast<std::size_t>(i)];
+        const Index r = i / length;
+        ASSERT_EQ(std::isnan(result), r == 5 || r == 6 || r == 10) << "row " << r << " of " << length;
+      }
+      EXPECT_EQ(results[static_cast<std::size_t>(8 * length)], sink == SinkKind::softmax ? 0 : -kInf);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ndfold::test
