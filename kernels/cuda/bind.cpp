@@ -52,13 +52,15 @@ Index panels_of(const Bound& bound, int phase, Arguments& to) {
   return ceil_divide(size + phase, std::min(to.widest_panel, static_cast<Index>(to.lanes) * bound.columns));
 }
 
+// Only packs are worth a panel that begins before the axis: lanes with columns apart cannot tell which those are.
 void cover_columns(const Bound& bound, int phase, Arguments& to) {
   const Index outer = to.tiles / to.panels, planned = to.panels;
-  to.panels = panels_of(bound, bound.runs_begin_alike ? phase : 0, to);
+  const bool packs = bound.runs_begin_alike && to.lane_axis.in == 1;
+  to.panels = panels_of(bound, packs ? phase : 0, to);
   if (bound.panels_are_fixed && to.panels != planned) to.panels = panels_of(bound, 0, to);
   to.by_panels = divide_by(to.panels);
   to.tiles = outer * to.panels;
-  to.whole_runs = bound.pack == 1 || (bound.runs_begin_alike && to.phase == phase && to.lane_axis.in == 1);
+  to.whole_runs = bound.pack == 1 || (packs && to.phase == phase);
 }
 
 // `nearer`: the axis before the first walked one.

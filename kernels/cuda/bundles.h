@@ -344,13 +344,19 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) bundles(con
   for (int place = 0; row < step.tiles; row += hop, place = place + 1 < step.places ? place + 1 : 0) {
     const int rows = rows_at(row);
     Element* const elements = ring.await(place, row * length);
+    const auto bring = [&] {
+      const Index later = row + (step.places - 1) * hop;
+      ring.bring(place > 0 ? place - 1 : step.places - 1, later * length, rows_at(later) * length);
+    };
+    if constexpr (!Sink::kMaps) bring();
     if (packed)
       take_bundle<Wide, F, Sink>(step, fold, lanes, elements, rows, row);
     else
       take_bundle<Source, F, Sink>(step, fold, lanes, elements, rows, row);
-    if constexpr (Sink::kMaps) ring.send(elements, row * length, rows * length);
-    const Index later = row + (step.places - 1) * hop;
-    ring.bring(place > 0 ? place - 1 : step.places - 1, later * length, rows_at(later) * length);
+    if constexpr (Sink::kMaps) {
+      ring.send(elements, row * length, rows * length);
+      bring();  // where results of the bundle before have left by now
+    }
   }
   ring.await_sent();
 }

@@ -24,6 +24,7 @@ constexpr Index kUnitBytes = 16;      // of bulk copies
 constexpr Index kThreads = 768;       // of a multiprocessor that fold short rows
 constexpr Index kFewestThreads = 64;  // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;
+constexpr Index kFewMore = 8;
 
 // Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and
 // sweep.csv of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a
@@ -94,8 +95,8 @@ Index lanes_of_row(const Row& row, Index rows_of_block, Index threads, Index roo
   return std::clamp(std::max({for_banks, for_length, for_room, idle}), Index{1}, useful);
 }
 
-// Whole turns of a block's lanes, as many as a place has room for; of those the number that leaves the fewest turns for
-// the block that has most.
+// Whole turns of a block's lanes, as many as a place has room for, if no block takes more than an eighth more than it
+// must.
 Bundles short_rows(const Row& row, Index rows, Index most_places, const Tuning& tuning, const DeviceFacts& device) {
   Bundles to{.threads = tuning.threads,
              .lanes = 1,
@@ -110,10 +111,9 @@ Bundles short_rows(const Row& row, Index rows, Index most_places, const Tuning& 
   const Index turns_of_block = ceil_divide(of_block, at_once);
   Index most = std::clamp<Index>((room + turn_bytes / 2) / turn_bytes, 1, turns_of_block);
   while (most > 1 && places_of(to.blocks, most * turn_bytes, 2, device) < 2) --most;
-  Index best = 1, fewest = turns_of_block + most;
-  for (Index turns = 1; turns <= most; ++turns)
-    if (const Index all = ceil_divide(turns_of_block, turns) * turns; all <= fewest) best = turns, fewest = all;
-  to.rows = std::min(best * at_once, of_block);
+  Index turns = most;
+  while (ceil_divide(turns_of_block, turns) * turns * kFewMore > turns_of_block * (kFewMore + 1)) --turns;
+  to.rows = std::min(turns * at_once, of_block);
   to.places = places_of(to.blocks, to.bytes(row), most_places, device);
   return to;
 }

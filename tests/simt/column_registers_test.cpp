@@ -64,9 +64,24 @@ TEST(column_registers, rows_of_several_axes_and_any_layout) {
               tally);
     }
   softmax({2, 3, 2, 3, 2, 3, 2, 3, 2, 17}, {.spec = {.axes = {0, 2, 4, 6, 8}}}, tally);
-  softmax({6, 20, 132}, {.spec = {.axes = {1}}, .in = Layout::padded}, tally);
+  for (const Layout layout : {Layout::padded, Layout::stepped, Layout::reversed})
+    for (const Index shift : {0, 1})
+      softmax({6, 20, 132}, {.spec = {.axes = {1}}, .in = layout, .out = layout, .in_shift = shift}, tally);
   softmax({6, 20, 132}, {.spec = {.axes = {1}}, .out = Layout::column_major}, tally);
-  EXPECT_EQ(tally.strategies[kStrategy], 19);
+  EXPECT_EQ(tally.strategies[kStrategy], 24);
+}
+
+TEST(column_registers, in_place) {
+  Tally tally;
+  for (const Layout layout : {Layout::row_major, Layout::stepped, Layout::reversed})
+    for (std::uint64_t number = 0; number < 20; ++number) {
+      Array data(lay_out(DType::f32, {5, 33, 14}, layout, number), static_cast<Index>(number % 5));
+      for (const DeviceFacts& device : {options({}).device, DeviceFacts::h200()}) {
+        fill(data, Values::mixed);
+        run_forced(SoftmaxSpec{.axes = {0}}, data, data, device, kStrategy, tally);
+      }
+    }
+  EXPECT_EQ(tally.strategies[kStrategy], 120);
 }
 
 TEST(column_registers, special_values) {
