@@ -37,7 +37,8 @@ inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.88}, {4, 0.82}, {8, 0
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
-inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.50}};
+/// 4 to 64 columns of 128 MiB: 0.31 to 0.44 of a copy, 0.47 in two launches (sweep.csv).
+inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.42}};
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 192 KiB 0.82.
@@ -55,16 +56,16 @@ inline constexpr double kFoldOfPowers = 0.85;
 inline constexpr double kFoldInRuns = 0.80;
 inline constexpr double kHalfFoldInRuns = 0.60;
 
-/// A softmax of columns that are no whole packs, beside those that are, in one launch and in each of two: 0.54 of a
-/// copy instead of 0.81 in a block, 0.42 instead of 0.67 in a cluster, 0.51 instead of 0.58 (sweep.csv, from 256 MiB
-/// on).
-inline constexpr double kUnevenColumns = 0.66;
-inline constexpr double kUnevenInGrid = 0.40;  // 0.17 instead of 0.46
+/// A softmax of columns that are no whole packs, beside those that are, in one launch and in each of two: 0.38 and 0.46
+/// of a copy instead of 0.74 and 0.82 in a block, 0.38 instead of 0.67 in a cluster, 0.55 instead of 0.58 (sweep.csv,
+/// from 256 MiB on).
+inline constexpr double kUnevenColumns = 0.54;
+inline constexpr double kUnevenInGrid = 0.36;  // 0.17 instead of 0.46
 inline constexpr double kUnevenInTwo = 0.86;
 
-/// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 4, 16, 32, 128 and
-/// 512 rows 0.95, 0.92, 0.87, 0.82 and 0.69 of a copy, where even ones reach 0.95 to 1.
-inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.70}, {256, 0.78}, {512, 0.87}, {1024, 0.92}, {1e300, 0.98}};
+/// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
+/// 256 and 512 rows 0.85, 0.89, 0.85, 0.71, 0.66, 0.65 and 0.46 of a copy; even ones 0.82 to 0.95 (sweep.csv).
+inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
 
 /// Between two launches the last blocks of the one end and the first of the other begin: softmaxes of 16 MiB in two
 /// launches take 28 us where their bytes take 21.

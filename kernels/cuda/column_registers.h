@@ -182,34 +182,52 @@ __device__ void map_in_registers(const Arguments& step, const F& fold, const Col
     columns.template store<false, Out>(places, maps);
 }
 
-/// Tuning::kUnroll rows a lane, of Source::kSize columns: neighbours where rows are whole aligned packs, else as far
-/// apart as lanes lie side by side, so that each load has neighbours in the next lanes.
-template <class Source, class F, class Sink, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
-    columns_in_registers(const __grid_constant__ Arguments step) {
+/// All tiles of a block whose lanes have kRows rows each, or one less.
+template <int kRows, class Source, class Out, class F>
+__device__ void map_tiles(const Arguments& step, const F& fold, const ColumnLanes& lanes, const Places& places) {
   using A = typename Source::Value;
-  using Out = typename Sink::Out;
-  const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  const ColumnLanes lanes{step.lanes, !step.whole_runs};
-  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
-  const RowsOfSlot rows{0, step.reduced, slot, slots};
-  const int count = slot < slots ? rows.of_slot() : 0;
-  auto* const places =
-      reinterpret_cast<Index*>(shared_memory() + 2 * threads_of_block() * static_cast<int>(sizeof(A[Source::kSize])));
-  if (step.walk.rank > 1) write_places(step, places);
+  const RowsOfSlot rows{0, step.reduced, places.slot, places.slots};
+  const int count = places.slot < places.slots ? rows.of_slot() : 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
-    ColumnsInRegisters<Source, Tuning::kUnroll> columns(step, panel, count);
+    ColumnsInRegisters<Source, kRows> columns(step, panel, count);
     if (step.walk.rank > 1)
-      columns.template load<true>({places, slot, slots}, fold.scale);
+      columns.template load<true>(places, fold.scale);
     else
-      columns.template load<false>({places, slot, slots}, fold.scale);
-    const Places to{places + step.reduced, slot, slots};
+      columns.template load<false>(places, fold.scale);
+    const Places to{places.of + step.reduced, places.slot, places.slots};
     if (step.map == MapKind::softmax)
       map_in_registers<Source, Out, PowerMap<A>>(step, fold, lanes, to, columns);
     else
       map_in_registers<Source, Out, LogSoftmaxMap<A>>(step, fold, lanes, to, columns);
   }
+}
+
+/// The loop for lanes of `most` rows: what is computed for rows that are not there takes as long as for those that are.
+template <int kRows, int kFewest, class Source, class Out, class F>
+__device__ void map_tiles_of(int most, const Arguments& step, const F& fold, const ColumnLanes& lanes,
+                             const Places& places) {
+  constexpr int kFewer = kRows - (kRows > 8 ? 2 : 1);
+  if constexpr (kFewer >= kFewest)
+    if (most <= kFewer) return map_tiles_of<kFewer, kFewest, Source, Out>(most, step, fold, lanes, places);
+  map_tiles<kRows, Source, Out>(step, fold, lanes, places);
+}
+
+/// Tuning::kUnroll rows a lane at most, of Source::kSize columns: neighbours where rows are whole aligned packs, else
+/// as far apart as lanes lie side by side, so that each load has neighbours in the next lanes.
+template <class Source, class F, class Sink, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    columns_in_registers(const __grid_constant__ Arguments step) {
+  using A = typename Source::Value;
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const ColumnLanes lanes{step.lanes, !step.whole_runs};
+  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  auto* const places =
+      reinterpret_cast<Index*>(shared_memory() + 2 * threads_of_block() * static_cast<int>(sizeof(A[Source::kSize])));
+  if (step.walk.rank > 1) write_places(step, places);
+  constexpr int kRows = Tuning::kUnroll, kFewest = kRows > 4 ? kRows / 2 + 1 : 1;
+  const int most = (static_cast<int>(step.reduced) + slots - 1) / slots;
+  map_tiles_of<kRows, kFewest, Source, typename Sink::Out>(most, step, fold, lanes, {places, slot, slots});
 }
 
 }  // namespace ndfold::cuda
