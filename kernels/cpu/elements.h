@@ -72,6 +72,7 @@ namespace bits16 {
 using Bits = __m128i;
 inline Bits load(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 inline Bits load(const void* from, int count) {
+  if (count > 8) __builtin_unreachable();  // compilers that watch arrays cannot know
   std::uint16_t some[8] = {};
   std::memcpy(some, from, static_cast<std::size_t>(count) * 2);
   return load(some);
