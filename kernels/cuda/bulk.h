@@ -1,5 +1,6 @@
 // Bulk copies: stretches of whole 16 bytes between global and shared memory. All threads of a block call alike. On
-// sm_90 one of them asks, and an arrival tells when; elsewhere each copies its part.
+// sm_90 one of them asks, and an arrival tells when; elsewhere, and where a block has a single stretch, which comes
+// sooner so, each copies its part.
 #pragma once
 #include "kernels/cuda/pack.h"
 
@@ -11,11 +12,46 @@ struct alignas(8) Arrival {
 };
 
 /// Stretches are brought to places 0, 1, … and are awaited in the same order.
+class CopiesOfAll {
+  using Unit = Pack<std::uint32_t, 4>;
+
+ public:
+  __device__ void bring(void* to, const void* from, int bytes) {
+#pragma unroll 4
+    for (int i = thread_of_block(); i < bytes / kVectorBytes; i += threads_of_block())
+      copy_later(static_cast<Unit*>(to) + i, static_cast<const Unit*>(from) + i);
+    end_copies();
+  }
+
+  /// `later`: stretches that were brought after this one.
+  __device__ void await(int later) {
+    const auto block = cg::this_thread_block();
+    if (later == 0)
+      await_copies<0>();
+    else if (later == 1)
+      await_copies<1>();
+    else
+      await_copies<2>();
+    block.sync();  // every thread's part is there
+  }
+
+  __device__ void show() const {}
+
+  __device__ void send(void* to, const void* from, int bytes) {
+    for (int i = thread_of_block(); i < bytes / kVectorBytes; i += threads_of_block())
+      static_cast<Unit*>(to)[i] = static_cast<const Unit*>(from)[i];
+  }
+
+  template <int kLeft>
+  __device__ void await_sent() const {}
+};
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 class Bulk {
  public:
-  __device__ Bulk(Arrival* arrivals, int places) : arrivals_(arrivals), leads_(thread_of_block() == 0) {
-    if (leads_) {
+  __device__ Bulk(Arrival* arrivals, int places)
+      : arrivals_(arrivals), leads_(thread_of_block() == 0), is_single_(places == 1) {
+    if (leads_ && !is_single_) {
       for (int i = 0; i < places; ++i)
         asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared(arrivals_ + i)) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -23,6 +59,7 @@ class Bulk {
   }
 
   __device__ void bring(int place, void* to, const void* from, int bytes) {
+    if (is_single_) return single_.bring(to, from, bytes);
     if (!leads_) return;
     const unsigned arrival = shared(arrivals_ + place);
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(arrival), "r"(bytes) : "memory");
@@ -35,6 +72,7 @@ class Bulk {
 
   /// What threads themselves have written to the place is there, too.
   __device__ void await(int place, int) {
+    if (is_single_) return single_.await(0);
     const auto block = cg::this_thread_block();
     block.sync();  // the arrivals are there to be asked
     const unsigned arrival = shared(arrivals_ + place), turn = turns_ >> place & 1;
@@ -52,6 +90,7 @@ class Bulk {
   __device__ void show() const { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
   __device__ void send(void* to, const void* from, int bytes) {
+    if (is_single_) return single_.send(to, from, bytes);
     if (!leads_) return;
     if (bytes > 0)
       asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared(from)),
@@ -72,44 +111,16 @@ class Bulk {
   }
 
   Arrival* arrivals_;
-  bool leads_;
+  bool leads_, is_single_;
+  CopiesOfAll single_;
   unsigned turns_ = 0;  ///< a bit a place: which of its two phases it is in
 };
 #else
-class Bulk {
-  using Unit = Pack<std::uint32_t, 4>;
-
+class Bulk : public CopiesOfAll {
  public:
   __device__ Bulk(Arrival*, int) {}
-
-  __device__ void bring(int, void* to, const void* from, int bytes) {
-#pragma unroll 4
-    for (int i = thread_of_block(); i < bytes / kVectorBytes; i += threads_of_block())
-      copy_later(static_cast<Unit*>(to) + i, static_cast<const Unit*>(from) + i);
-    end_copies();
-  }
-
-  /// `later`: stretches that were brought after this one.
-  __device__ void await(int, int later) {
-    const auto block = cg::this_thread_block();
-    if (later == 0)
-      await_copies<0>();
-    else if (later == 1)
-      await_copies<1>();
-    else
-      await_copies<2>();
-    block.sync();  // every thread's part is there
-  }
-
-  __device__ void show() const {}
-
-  __device__ void send(void* to, const void* from, int bytes) {
-    for (int i = thread_of_block(); i < bytes / kVectorBytes; i += threads_of_block())
-      static_cast<Unit*>(to)[i] = static_cast<const Unit*>(from)[i];
-  }
-
-  template <int kLeft>
-  __device__ void await_sent() const {}
+  __device__ void bring(int, void* to, const void* from, int bytes) { CopiesOfAll::bring(to, from, bytes); }
+  __device__ void await(int, int later) { CopiesOfAll::await(later); }
 };
 #endif
 

@@ -337,26 +337,27 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) bundles(con
   Ring<Element> ring(step, step.tiles * length);
   if constexpr (Sink::kMaps)
     if (lanes.lanes <= kWarp) clear_exchange_area();
+  const auto block = cg::this_thread_block();
+  const bool single = step.places == 1;
+  const int ahead = single ? 1 : step.places - 1;
   Index row = static_cast<Index>(blockIdx.y) * most;
-  for (int place = 1; place < step.places; ++place, row += hop)
-    ring.bring(place - 1, row * length, rows_at(row) * length);
-  row -= (step.places - 1) * hop;
+  for (int place = 0; place < ahead; ++place, row += hop) ring.bring(place, row * length, rows_at(row) * length);
+  row -= ahead * hop;
   for (int place = 0; row < step.tiles; row += hop, place = place + 1 < step.places ? place + 1 : 0) {
     const int rows = rows_at(row);
     Element* const elements = ring.await(place, row * length);
     const auto bring = [&] {
-      const Index later = row + (step.places - 1) * hop;
+      const Index later = row + ahead * hop;
       ring.bring(place > 0 ? place - 1 : step.places - 1, later * length, rows_at(later) * length);
     };
-    if constexpr (!Sink::kMaps) bring();
+    if (!Sink::kMaps && !single) bring();
     if (packed)
       take_bundle<Wide, F, Sink>(step, fold, lanes, elements, rows, row);
     else
       take_bundle<Source, F, Sink>(step, fold, lanes, elements, rows, row);
-    if constexpr (Sink::kMaps) {
-      ring.send(elements, row * length, rows * length);
-      bring();  // where results of the bundle before have left by now
-    }
+    if constexpr (Sink::kMaps) ring.send(elements, row * length, rows * length);
+    if (single) block.sync();            // all are done with the only place
+    if (Sink::kMaps || single) bring();  // where results of the bundle before have left by now
   }
   ring.await_sent();
 }

@@ -10,8 +10,8 @@ class Ring {
   static constexpr int kUnit = kVector<T>;
 
  public:
-  /// Of step.places places of step.tile_bytes, between the `count` elements from step.in on, of which alone it reads,
-  /// and those from step.out on.
+  /// Of step.places places of step.tile_bytes, one where a block has a single stretch, between the `count` elements
+  /// from step.in on, of which alone it reads, and those from step.out on.
   __device__ Ring(const Arguments& step, Index count)
       : step_(step), count_(count), bulk_(reinterpret_cast<Arrival*>(shared_memory() + kExchangeBytes), step.places) {
     static_assert(sizeof(Arrival) * kMostPlaces <= kArrivalBytes);
@@ -34,7 +34,7 @@ class Ring {
 
   /// Where they are, once they are there; awaited in the order of places.
   __device__ T* await(int place, Index first) {
-    bulk_.await(place, step_.places - 2);
+    bulk_.await(place, step_.places > 2 ? step_.places - 2 : 0);
     return at(place) + beyond(in() + first);
   }
 

@@ -62,20 +62,14 @@ class RowInRegisters {
     return packs[0];
   }
 
-  /// kKeeps: powers take the places of the numbers.
-  template <bool kKeeps>
-  __device__ A sum_of_powers(const Exponent<A>& exponent) {
+  __device__ A sum_of_powers(const Exponent<A>& exponent) const {
     A sum = 0;
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       if (is_whole_ && !here_[u]) continue;
-      A of_pack = 0;
+      A of_pack = exponent.power(numbers_[u].at[0]);
 #pragma unroll
-      for (int i = 0; i < kSize; ++i) {
-        const A power = exponent.power(numbers_[u].at[i]);
-        of_pack = i == 0 ? power : of_pack + power;
-        if constexpr (kKeeps) numbers_[u].at[i] = power;
-      }
+      for (int i = 1; i < kSize; ++i) of_pack += exponent.power(numbers_[u].at[i]);
       sum += of_pack;
     }
     return sum;
@@ -131,17 +125,14 @@ template <class Source, int kUnroll, class F, class Scope, class Out>
 __device__ void softmax_in_registers(const Arguments& step, const F& fold, const Scope& scope,
                                      const LineWalk<Source>& line, Out* out) {
   using A = typename Source::Value;
-  RowInRegisters<Source, kUnroll> row(line, scope.lane(), scope.lanes(), fold.scale);
+  const RowInRegisters<Source, kUnroll> row(line, scope.lane(), scope.lanes(), fold.scale);
   const A max = scope.combine_near(fold.pivot_fold(), row.maximum());
-  const auto exponent = Exponent<A>::of(max, A(1));
+  const A sum = scope.combine_near(folds::Sum<A>(), row.sum_of_powers(Exponent<A>::of(max, A(1))));
   const A alpha = static_cast<A>(step.alpha);
-  if (step.map == MapKind::softmax) {
-    const A sum = scope.combine_near(folds::Sum<A>(), row.template sum_of_powers<true>(exponent));
-    row.store(out, PowerMap<A>({max, sum}, A(1), alpha));
-  } else {
-    const A sum = scope.combine_near(folds::Sum<A>(), row.template sum_of_powers<false>(exponent));
+  if (step.map == MapKind::softmax)
+    row.store(out, SoftmaxMap<A>({max, sum}, A(1), alpha));
+  else
     row.store(out, LogSoftmaxMap<A>({max, sum}, A(1), alpha));
-  }
 }
 
 }  // namespace ndfold::cuda

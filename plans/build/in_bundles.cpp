@@ -25,6 +25,7 @@ constexpr Index kThreads = 768;       // of a multiprocessor that fold short row
 constexpr Index kFewestThreads = 64;  // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;
 constexpr Index kFewMore = 8;
+constexpr Index kThreadsOfFewRows = 128;
 
 // Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and
 // sweep.csv of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a
@@ -96,16 +97,21 @@ Index lanes_of_row(const Row& row, Index rows_of_block, Index threads, Index roo
 }
 
 // Whole turns of a block's lanes, as many as a place has room for, if no block takes more than an eighth more than it
-// must.
-Bundles short_rows(const Row& row, Index rows, Index most_places, const Tuning& tuning, const DeviceFacts& device) {
+// must. Where rows are few a block has a warp for each, and no second bundle.
+Bundles short_rows(const Row& row, Index rows, const Tuning& tuning, const DeviceFacts& device) {
   Bundles to{.threads = tuning.threads,
              .lanes = 1,
              .rows = 1,
              .blocks = std::max<Index>(1, kThreads / tuning.threads),
              .places = 0};
-  const Index everywhere = device.multiprocessors * to.blocks;
-  const Index of_block = std::max<Index>(1, ceil_divide(rows, everywhere));
+  const Index of_block = std::max<Index>(1, ceil_divide(rows, device.multiprocessors * to.blocks));
   const Index room = Index{tuning.threads} * tuning.vector_bytes * tuning.unroll;
+  if (of_block * kWarp < to.threads) {
+    to.threads = std::min(to.threads, std::max(kThreadsOfFewRows, floor_of_two(of_block) * kWarp));
+    to.rows = std::min(rows, ceil_divide(to.threads, kWarp));
+    to.lanes = lanes_of_row(row, to.rows, to.threads, room);
+    return to;
+  }
   to.lanes = lanes_of_row(row, of_block, to.threads, room);
   const Index at_once = std::max<Index>(1, to.threads / to.lanes), turn_bytes = at_once * row.bytes();
   const Index turns_of_block = ceil_divide(of_block, at_once);
@@ -114,25 +120,27 @@ Bundles short_rows(const Row& row, Index rows, Index most_places, const Tuning& 
   Index turns = most;
   while (ceil_divide(turns_of_block, turns) * turns * kFewMore > turns_of_block * (kFewMore + 1)) --turns;
   to.rows = std::min(turns * at_once, of_block);
-  to.places = places_of(to.blocks, to.bytes(row), most_places, device);
   return to;
 }
 
-Bundles long_rows(const Row& row, Threads most, const DeviceFacts& device) {
+Bundles long_rows(const Row& row, Threads most) {
   const Index lanes = ceil_of_two(ceil_divide(row.loads(), row.of_lane));
   const Index threads = std::clamp(lanes, kFewestThreads, most.block);
-  Bundles to{.threads = threads, .lanes = threads, .rows = 1, .blocks = most.all / threads, .places = 0};
-  to.places = places_of(to.blocks, row.bytes(), kMostPlaces, device);
-  return to;
+  return {.threads = threads, .lanes = threads, .rows = 1, .blocks = most.all / threads, .places = 0};
 }
 
+// No places where there is no room for a bundle and the next. A block's only bundle needs one.
 Bundles bundles_of(const Problem& problem, const Tuning& tuning, const DeviceFacts& device) {
   const Row row = row_of(problem, tuning);
   const bool softmax = problem.kind == RequestKind::softmax;
-  Bundles to = softmax && !has_row_of_lanes(row)
-                   ? long_rows(row, threads_for_long_rows(problem), device)
-                   : short_rows(row, elements(problem.axes.kept), softmax ? kMostPlaces : 2, tuning, device);
-  while (to.places < 2 && to.blocks > 1) to.places = places_of(--to.blocks, to.bytes(row), 2, device);
+  const Index rows = std::max<Index>(1, elements(problem.axes.kept));
+  Bundles to = softmax && !has_row_of_lanes(row) ? long_rows(row, threads_for_long_rows(problem))
+                                                 : short_rows(row, rows, tuning, device);
+  const bool single = ceil_divide(rows, to.rows) <= device.multiprocessors * to.blocks;
+  const Index fewest = single ? 1 : 2, most = single ? 1 : softmax ? kMostPlaces : 2;
+  to.places = places_of(to.blocks, to.bytes(row), most, device);
+  while (to.places < fewest && to.blocks > 1) to.places = places_of(--to.blocks, to.bytes(row), fewest, device);
+  if (to.places < fewest) to.places = 0;
   return to;
 }
 
@@ -179,7 +187,7 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, question_of("rows_in_bundles", problem));
   const Row row = row_of(problem, tuned.use);
   const Index longest = softmax ? threads_for_long_rows(problem).block * row.of_lane * row.pack : kLongestFoldedRow;
-  if (row.length > longest || bundles_of(problem, tuned.use, device).places < 2)
+  if (row.length > longest || bundles_of(problem, tuned.use, device).places == 0)
     return no("a bundle has no room for such rows");
   const bool many = problem.bytes_in() > kFewBytes || !has_row_of_lanes(row);
   const bool packed = row.bytes() % tuned.use.vector_bytes == 0 && many;
