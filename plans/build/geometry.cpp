@@ -27,13 +27,6 @@ constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do
 constexpr Index kBlocksOfFewPanels = 4;         // of a multiprocessor, sooner than wide panels
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
 
-Index floor_power(Index n) {
-  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
-}
-Index ceil_power(Index n) {
-  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
-}
-
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
 
 // Threads that fold one row together.
@@ -94,6 +87,13 @@ void fit(Step& step, const DeviceFacts& device) {
 
 }  // namespace
 
+Index floor_power_of_two(Index value) {
+  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::max<Index>(value, 1))));
+}
+Index ceil_power_of_two(Index value) {
+  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(value, 1))));
+}
+
 bool has_uneven_rows(const Step& step) {
   const Index pack =
       std::max<Index>(1, step.kernel.tuning.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
@@ -150,7 +150,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
     const bool fills_block = tuning.panel_bytes == step.launch.block * tuning.vector_bytes;
     if (fills_block && outer * panels(step) >= resident * kPacksOfLane) tuning.panel_bytes *= kPacksOfLane;
     const Index packs = ceil_divide(size * element_bytes(step), tuning.vector_bytes);
-    together = std::max<Index>(1, step.launch.block / ceil_power(packs));
+    together = std::max<Index>(1, step.launch.block / ceil_power_of_two(packs));
   }
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
 }
@@ -173,8 +173,8 @@ bool keep_columns(Step& step, const DeviceFacts& device) {
               slots = ceil_divide(std::max<Index>(rows, 1), kept.rows), size = step.kept.back().size,
               outer = elements(step.kept) / size;
   if (slots > threads) return false;
-  Index lanes = std::min(floor_power(threads / slots), floor_power(panel_elements(step) / kept.columns));
-  lanes = std::min(lanes, ceil_power(ceil_divide(size, kept.columns)));
+  Index lanes = std::min(floor_power_of_two(threads / slots), floor_power_of_two(panel_elements(step) / kept.columns));
+  lanes = std::min(lanes, ceil_power_of_two(ceil_divide(size, kept.columns)));
   while (lanes > device.lanes &&
          outer * ceil_divide(size, lanes * kept.columns) < Index{device.multiprocessors} * kBlocksOfFewPanels)
     lanes /= 2;

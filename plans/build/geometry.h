@@ -34,6 +34,10 @@ Index tile_bytes(const Step& step);
 /// or panels of a block of columns.
 Index tiles_of_block(const Step& step);
 
+/// The nearest powers of two; 1 for what is less.
+Index floor_power_of_two(Index value);
+Index ceil_power_of_two(Index value);
+
 /// Whether packs of a row of columns begin elsewhere in the next.
 bool has_uneven_rows(const Step& step);
 

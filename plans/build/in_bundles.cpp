@@ -7,7 +7,6 @@
 #include "plans/build/steps.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace ndfold {
 namespace {
@@ -23,22 +22,15 @@ constexpr Index kTimesABank = 2;      // that a load may ask for a bank and stil
 constexpr Index kUnitBytes = 16;      // of bulk copies
 constexpr Index kThreads = 768;       // of a multiprocessor that fold short rows
 constexpr Index kFewestThreads = 64;  // of a block that folds long ones
-constexpr Index kLongestFoldedRow = 1024;
-constexpr Index kFewMore = 8;
-constexpr Index kThreadsOfFewRows = 128;
+constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly
+constexpr Index kFewMore = 8;              // 1/8 more turns than a block must take
+constexpr Index kThreadsOfFewRows = 128;   // a block's only rows, a warp each
 
 // Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and
 // sweep.csv of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a
 // softmax of [1048576,64] 150 and 130; of [256,256] 2.1 and 2.8.
 constexpr Index kLongPackedRow = 1024, kLongPackedSoftmaxRow = 128;
 constexpr double kFewBytes = 512 * 1024;
-
-Index floor_of_two(Index n) {
-  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
-}
-Index ceil_of_two(Index n) {
-  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
-}
 
 struct Row {
   Index length, element_bytes;
@@ -89,10 +81,10 @@ Index lanes_of_row(const Row& row, Index rows_of_block, Index threads, Index roo
   const Index load_bytes = row.pack * row.element_bytes;
   const Index even = row.loads() & -row.loads();
   const Index for_banks = std::min(even, kBankBytes / load_bytes) / kTimesABank;
-  const Index for_length = ceil_of_two(ceil_divide(row.loads(), row.of_lane));
-  const Index for_room = ceil_of_two(ceil_divide(threads * row.bytes(), room + room / 2));
-  const Index idle = floor_of_two(threads / rows_of_block);
-  const Index useful = std::min(kWarp, ceil_of_two(row.loads()));
+  const Index for_length = ceil_power_of_two(ceil_divide(row.loads(), row.of_lane));
+  const Index for_room = ceil_power_of_two(ceil_divide(threads * row.bytes(), room + room / 2));
+  const Index idle = floor_power_of_two(threads / rows_of_block);
+  const Index useful = std::min(kWarp, ceil_power_of_two(row.loads()));
   return std::clamp(std::max({for_banks, for_length, for_room, idle}), Index{1}, useful);
 }
 
@@ -107,7 +99,7 @@ Bundles short_rows(const Row& row, Index rows, const Tuning& tuning, const Devic
   const Index of_block = std::max<Index>(1, ceil_divide(rows, device.multiprocessors * to.blocks));
   const Index room = Index{tuning.threads} * tuning.vector_bytes * tuning.unroll;
   if (of_block * kWarp < to.threads) {
-    to.threads = std::min(to.threads, std::max(kThreadsOfFewRows, floor_of_two(of_block) * kWarp));
+    to.threads = std::min(to.threads, std::max(kThreadsOfFewRows, floor_power_of_two(of_block) * kWarp));
     to.rows = std::min(rows, ceil_divide(to.threads, kWarp));
     to.lanes = lanes_of_row(row, to.rows, to.threads, room);
     return to;
@@ -124,7 +116,7 @@ Bundles short_rows(const Row& row, Index rows, const Tuning& tuning, const Devic
 }
 
 Bundles long_rows(const Row& row, Threads most) {
-  const Index lanes = ceil_of_two(ceil_divide(row.loads(), row.of_lane));
+  const Index lanes = ceil_power_of_two(ceil_divide(row.loads(), row.of_lane));
   const Index threads = std::clamp(lanes, kFewestThreads, most.block);
   return {.threads = threads, .lanes = threads, .rows = 1, .blocks = most.all / threads, .places = 0};
 }

@@ -1,9 +1,9 @@
 #include "plans/build/steps.h"
 
+#include "plans/build/geometry.h"
 #include "plans/typing.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace ndfold {
 namespace {
@@ -12,10 +12,6 @@ double bytes_of(DType type, double count) { return count * static_cast<double>(s
 
 double state_width(const Step& step) {
   return static_cast<double>(state_bytes(step.kernel.fold, step.kernel.accumulate));
-}
-
-Index next_power_of_two(Index value) {
-  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(value, 1))));
 }
 
 }  // namespace
@@ -137,7 +133,7 @@ void add_fold_in_steps(Schedule& schedule, WorkspaceLayout& workspace, const Ste
   Step step = last;
   for (int turn = 0;; turn ^= 1) {
     const Index length = elements(step.reduced);
-    const Index block = std::min(std::max<Index>(limit, 2), next_power_of_two(length));
+    const Index block = std::min(std::max<Index>(limit, 2), ceil_power_of_two(length));
     step.launch.block = static_cast<int>(block);
     const Index parts = ceil_divide(length, block);
     if (parts <= 1) break;
