@@ -94,7 +94,7 @@ struct ColumnBatch {
   int count;
   int column;
 
-  __device__ auto number(int i) const { return Source::value(packs[i].at[column]); }
+  __device__ auto number(int i) const { return number_of<Source>(packs[i], column); }
   __device__ Index index(int i) const { return rows[i]; }
   __device__ bool has(int i) const { return i < count; }
   __device__ Index index_in_order(int i) const { return rows[0] + i * pitch; }
@@ -218,12 +218,12 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
                                     const Waiting& waiting, Tree<F, Source::kSize>& tree) {
   Pack<typename Source::Element, Source::kSize> batch[kUnroll];
   Index index[kUnroll];
+  Offsets start = {};
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
-    batch[u] = {};
-    const Offsets start = kAll || u < count ? cursor.next() : Offsets();
-    if (kAll || u < count)
-      batch[u] = columns_again<kVectors, Source>(step, panel, start.in, number + u * pitch, waiting);
+    if (kAll || u < count) start = cursor.next();  // else the row before once more: a load that is no branch
+    batch[u] =
+        columns_again<kVectors, Source>(step, panel, start.in, number + (kAll || u < count ? u * pitch : 0), waiting);
     index[u] = start.out;
   }
   push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), count, tree);
@@ -237,7 +237,8 @@ __device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const P
   const int pitch = rows.slots * packs;
   RowCursor<Source> cursor(step, rows);
   Index row = rows.begin + rows.slot, number = static_cast<Index>(rows.slot) * packs + lane;
-  for (; row + stride - rows.slots < rows.end; row += stride, number += kUnroll * pitch)
+  const auto is_whole = [&] { return kUnroll == 1 ? row < rows.end : row - rows.slot + stride <= rows.end; };
+  for (; is_whole(); row += stride, number += kUnroll * pitch)  // all slots together: fold_whole_packs()
     fold_batch_of_panel<true, kVectors, kUnroll>(fold, step, panel, cursor, kUnroll, number, pitch, waiting, tree);
   if (kUnroll == 1 || row >= rows.end) return;
   int count = 1;
@@ -306,7 +307,7 @@ template <class Source, class Out, class Map, class Waiting, class State>
     const auto elements = columns_again<false, Source>(step, panel, start.in, number, waiting);
     Out mapped[kSize];
 #pragma unroll
-    for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](Source::value(elements.at[i])));
+    for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](number_of<Source>(elements, i)));
     Out* const to = out + start.out;
     if (neighbours && is_aligned_for_stores<Out, kSize>(to))
       store_whole(mapped, to);

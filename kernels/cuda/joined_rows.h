@@ -50,15 +50,16 @@ __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typen
   const auto fold_batch = [&]<bool kAll>(std::bool_constant<kAll>, int count) {
     Pack<typename Source::Element, kSize> batch[kUnroll];
     Index index[kUnroll];
+    const Index first = pack;
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u, at += pitch, pack += rows.lanes) {
-      batch[u] = {};
-      if (kAll || u < count) batch[u] = line.load(line.element(pack));
+      batch[u] = line.load(line.element(kAll || u < count ? pack : first));
       index[u] = at;
     }
     push_rows<kAll, Source>(fold, batch, index, pitch, count, tree);
   };
-  while (pack + static_cast<Index>(kUnroll - 1) * rows.lanes < last) fold_batch(std::true_type(), kUnroll);
+  while (pack - rows.lane + static_cast<Index>(kUnroll) * rows.lanes <= last)  // as in row_batch.h
+    fold_batch(std::true_type(), kUnroll);
   int count = 0;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) count += pack + static_cast<Index>(u) * rows.lanes < last;

@@ -26,7 +26,7 @@ struct PackBatch {
   Index pitch = 0;  ///< between their numbers, where that is always the same
   int count = kUnroll;
 
-  __device__ auto number(int i) const { return Source::value(packs[i / kSize].at[i % kSize]); }
+  __device__ auto number(int i) const { return number_of<Source>(packs[i / kSize], i % kSize); }
   __device__ Index index(int i) const { return starts[i / kSize] + i % kSize * weight; }
   __device__ bool has(int i) const { return i / kSize < count; }
   /// The same as index(), of a place that is not known in advance.
@@ -41,7 +41,7 @@ struct CutPack {
   Index start, weight;
   int low, high;
 
-  __device__ auto number(int i) const { return Source::value(pack.at[i]); }
+  __device__ auto number(int i) const { return number_of<Source>(pack, i); }
   __device__ Index index(int i) const { return start + i * weight; }
   __device__ bool has(int i) const { return i >= low && i < high; }
 };
@@ -61,14 +61,18 @@ __device__ void visit_cut_packs(const Line& line, int lane, Index next, const Vi
     if (line.cuts(end) && (end == 0 ? lane == 0 : next == line.cut_pack(1))) visit(line.cut_pack(end));
 }
 
+template <class Source>
+__device__ Pack<typename Source::Element, Source::kSize> load_cut_pack(const AxisNumbers& axis,
+                                                                       const Place<typename Source::Element>& place) {
+  return load_pack<typename Source::Element, Source::kSize>(place.in, axis.in, place.low, place.high);
+}
+
 template <class Source, class F, class Waiting>
 __device__ void fold_cut_pack(const F& fold, const AxisNumbers& axis, const Place<typename Source::Element>& place,
                               Index number, Waiting& waiting, Tree<F, 1>& tree) {
-  constexpr int kSize = Source::kSize;
   if (place.low >= place.high) return;
-  const auto load = [&] { return load_pack<typename Source::Element, kSize>(place.in, axis.in, place.low, place.high); };
-  const CutPack<Source> cut{waiting.get(number, load), place.out, axis.out, place.low, place.high};
-  push_view<false, false>(fold, cut, false, tree);
+  const auto pack = waiting.get(number, [&] { return load_cut_pack<Source>(axis, place); });
+  push_view<false, false>(fold, CutPack<Source>{pack, place.out, axis.out, place.low, place.high}, false, tree);
 }
 
 /// Loads and folds the packs of one batch, `lanes` apart; `count` of them are there, or all.
@@ -83,34 +87,57 @@ __device__ void fold_packs(const F& fold, const LineWalk<Source>& line, Index pa
   const Index pitch = line.pitch(lanes);
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
-    batch.packs[u] = {};
-    if (kAll || u < count)
-      batch.packs[u] = waiting.get(number + static_cast<Index>(u) * lanes, [&] { return line.load(at); });
+    const bool here = kAll || u < count;  // else the first once more: a load that is no branch
+    batch.packs[u] = waiting.get(here ? number + static_cast<Index>(u) * lanes : number,
+                                 [&] { return line.load(here ? at : line.element(pack)); });
     at += pitch;
     batch.starts[u] = line.out(pack + static_cast<Index>(u) * lanes);
   }
   push_view<kAll, kIsInLine<Source>>(fold, batch, batch.weight > 0, tree);
 }
 
-/// `before`: the number of the line's pack 0 among those of the walk.
+/// Those of a lane from `pack` on. Lanes of a warp are in a whole batch together or not at all: else the loads of some
+/// would wait for those of others.
+template <int kUnroll, class Source, class F, class Waiting>
+__device__ Index fold_whole_packs(const F& fold, const LineWalk<Source>& line, Index pack, int lane, int lanes,
+                                  Index before, Waiting& waiting, Tree<F, 1>& tree) {
+  const Index last = line.last_whole(), stride = static_cast<Index>(kUnroll) * lanes;
+  for (; pack - lane + stride <= last; pack += stride)
+    fold_packs<true, kUnroll>(fold, line, pack, lanes, kUnroll, before + pack, waiting, tree);
+  if (pack >= last) return pack;
+  int count = 1;
+#pragma unroll
+  for (int u = 1; u < kUnroll; ++u) count += pack + static_cast<Index>(u) * lanes < last;
+  fold_packs<false, kUnroll>(fold, line, pack, lanes, count, before + pack, waiting, tree);
+  return pack + static_cast<Index>(count) * lanes;
+}
+
+/// `before`: the number of the line's pack 0 among those of the walk. Where nothing waits, the first and the last lane
+/// ask for the cut packs before all others: asked for after them, they would be waited for alone.
 template <int kUnroll, class Source, class F, class Waiting>
 __device__ void fold_line(const F& fold, const AxisNumbers& axis, const LineWalk<Source>& line, int lane, int lanes,
                           Index before, Waiting& waiting, Tree<F, 1>& tree) {
-  const Index last = line.last_whole(), stride = static_cast<Index>(kUnroll) * lanes;
-  Index pack = first_of_lane(line, lane, lanes);
-  for (; pack + stride - lanes < last; pack += stride)
-    fold_packs<true, kUnroll>(fold, line, pack, lanes, kUnroll, before + pack, waiting, tree);
-  if (pack < last) {
-    int count = 1;
-#pragma unroll
-    for (int u = 1; u < kUnroll; ++u) count += pack + static_cast<Index>(u) * lanes < last;
-    fold_packs<false, kUnroll>(fold, line, pack, lanes, count, before + pack, waiting, tree);
-    pack += static_cast<Index>(count) * lanes;
-  }
-  if constexpr (Source::kSize > 1)
-    visit_cut_packs(line, lane, pack, [&](Index cut) {
+  if constexpr (Source::kSize == 1) {
+    fold_whole_packs<kUnroll>(fold, line, line.first() + lane, lane, lanes, before, waiting, tree);
+  } else if constexpr (Waiting::kWaits) {
+    const Index first = first_of_lane(line, lane, lanes);
+    const Index next = fold_whole_packs<kUnroll>(fold, line, first, lane, lanes, before, waiting, tree);
+    visit_cut_packs(line, lane, next, [&](Index cut) {
       fold_cut_pack<Source>(fold, axis, line.place(cut), before + cut, waiting, tree);
     });
+  } else {
+    const int end = lane == 0 ? 0 : 1;
+    const bool cuts = (lane == 0 || lane == lanes - 1) && line.cuts(end);
+    Pack<typename Source::Element, Source::kSize> asked = {};
+    if (cuts) asked = load_cut_pack<Source>(axis, line.place(line.cut_pack(end)));
+    fold_whole_packs<kUnroll>(fold, line, line.first_whole() + lane, lane, lanes, before, waiting, tree);
+    const auto push = [&](const auto& pack, Index number) {
+      const auto place = line.place(number);
+      push_view<false, false>(fold, CutPack<Source>{pack, place.out, axis.out, place.low, place.high}, false, tree);
+    };
+    if (cuts) push(asked, line.cut_pack(end));
+    if (lanes == 1 && line.cuts(1)) push(load_cut_pack<Source>(axis, line.place(line.cut_pack(1))), line.cut_pack(1));
+  }
 }
 
 /// One batch of whole packs of runs, `by` apart; `count` of them are there, or all.
@@ -126,8 +153,8 @@ __device__ void fold_packs_of_runs(const F& fold, const AxisNumbers& axis, const
     batch.packs[u] = {};
     batch.starts[u] = 0;
     if (!kAll && u >= count) continue;
-    batch.packs[u] = waiting.get(number + static_cast<Index>(u) * lanes,
-                                 [&] { return LineWalk<Source>::load(walk.element(at)); });
+    batch.packs[u] =
+        waiting.get(number + static_cast<Index>(u) * lanes, [&] { return LineWalk<Source>::load(walk.element(at)); });
     batch.starts[u] = at.place.out;
     walk.advance(at, by);
   }
@@ -141,7 +168,7 @@ __device__ void fold_whole_runs(const F& fold, const AxisNumbers& axis, const Ru
   const int last = static_cast<int>(walk.last()), first = static_cast<int>(walk.first()), stride = kUnroll * lanes;
   RunCursor at = walk.cursor(pack);
   const RunCursor by = walk.cursor(lanes);
-  for (; pack + stride - lanes < last; pack += stride)
+  for (; pack - lane + stride <= last; pack += stride)  // as in fold_whole_packs()
     fold_packs_of_runs<true, kUnroll>(fold, axis, walk, at, by, lanes, kUnroll, pack - first, waiting, tree);
   if (pack >= last) return;
   int count = 1;

@@ -13,10 +13,10 @@ concept Exact = std::is_integral_v<typename F::State> || requires {
 } || std::is_base_of_v<folds::Max<typename F::State>, F> || std::is_base_of_v<folds::Min<typename F::State>, F> ||
     std::is_base_of_v<folds::Linf<typename F::State>, F>;
 
-/// Merged states, kept apart from the tree: what is looked up by number is not in registers.
+/// States of 256 batches and more, kept apart from the tree: what is looked up by number is not in registers.
 template <class F, int kColumns>
 struct TreeLevels {
-  static constexpr int kLevels = 8;  // 16^9 batches
+  static constexpr int kLevels = 7;  // 16^9 batches
   typename F::State at[Exact<F> ? 1 : kLevels][kColumns];
 };
 
@@ -51,7 +51,8 @@ class Sequence {
   State running_[kColumns];
 };
 
-/// Merges 16 at a time: what is looked up by number takes long. Columns are folded side by side, each by itself.
+/// Merges 16 at a time. Batches and the first level stay in registers: with all levels in memory, where a stream of
+/// elements drives them out of the cache, each carry took 1.5 us. Columns are folded side by side, each by itself.
 template <class F, int kColumns>
 class Tree {
   using State = typename F::State;
@@ -61,7 +62,7 @@ class Tree {
  public:
   __device__ Tree(const F& fold, Levels& levels) : fold_(fold), levels_(levels) {
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) running_[c] = fold.identity();
+    for (int c = 0; c < kColumns; ++c) running_[c] = merged_[c] = fold.identity();
   }
 
   __device__ void push(const State (&states)[kColumns]) {
@@ -86,7 +87,8 @@ class Tree {
 
   __device__ void result(State (&states)[kColumns]) {
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) states[c] = running_[c];
+    for (int c = 0; c < kColumns; ++c)
+      states[c] = Exact<F> || merges_ == 0 ? running_[c] : fold_.combine(merged_[c], running_[c]);
     if constexpr (!Exact<F>)
       for (int level = 0; carried_ != 0; ++level, carried_ /= kWay)
         if (carried_ % kWay != 0)
@@ -101,27 +103,37 @@ class Tree {
   }
 
  private:
-  // The running state becomes the next digit of level 0; a full level becomes a digit of the one above.
+  // The running state becomes part of the merged one, which becomes the next digit of level 0 when it has 16 of them.
   __device__ void carry() {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      merged_[c] = merges_ == 0 ? running_[c] : fold_.combine(merged_[c], running_[c]);
+      running_[c] = fold_.identity();
+    }
+    batches_ = 0;
+    if (++merges_ == kWay) carry_far();
+  }
+
+  // A full level becomes a digit of the one above.
+  __device__ void carry_far() {
     unsigned before = carried_++;
     for (int level = 0;; ++level, before /= kWay) {
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
-        if (before % kWay != 0) running_[c] = fold_.combine(levels_.at[level][c], running_[c]);
-        levels_.at[level][c] = running_[c];
+        if (before % kWay != 0) merged_[c] = fold_.combine(levels_.at[level][c], merged_[c]);
+        levels_.at[level][c] = merged_[c];
       }
       if (before % kWay != kWay - 1 || level + 1 == Levels::kLevels) break;
     }
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) running_[c] = fold_.identity();
-    batches_ = 0;
+    merges_ = 0;
   }
 
   const F& fold_;
   Levels& levels_;
   int batches_ = 0;       ///< in running_
+  int merges_ = 0;        ///< of running states, in merged_
   unsigned carried_ = 0;  ///< its digits to the base kWay: the states of each level
-  State running_[kColumns];
+  State running_[kColumns], merged_[kColumns];
 };
 
 }  // namespace ndfold::cuda

@@ -20,10 +20,18 @@ struct Case {
 
 ReduceSpec reduce(ReduceOp op, int axis) { return {.op = op, .axes = {axis}}; }
 
+// Whose lanes have many batches.
+DeviceFacts one_warp() {
+  DeviceFacts device = small(DeviceFacts::h200(), 2);
+  device.threads_per_block = 32;
+  return device;
+}
+
 const std::vector<Case>& cases() {
   static const DeviceFacts kDevice = small(DeviceFacts::h200(), 2);
   static const std::vector<Case> kCases = {
       {"rows", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 35219}, {2}, kDevice, Values::positive},
+      {"deepest", reduce(ReduceOp::sum, 1), "rows_in_block", {1, 300003}, {1}, one_warp(), Values::positive},
       {"deep", reduce(ReduceOp::sum, 1), "rows_in_block", {1, 70003}, {1}, kDevice, Values::positive},
       {"batches", reduce(ReduceOp::sum, 1), "rows_in_block", {2, 35968}, {2}, kDevice, Values::positive},
       {"runs",
