@@ -162,30 +162,37 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
   }
 }
 
-/// Over the blocks of a cluster; all lanes of a block know its states.
+/// Over the blocks of a cluster; all lanes of a block know its states. Neighbouring lanes read a column's from all
+/// blocks at once: one after the other, each would take a trip through the cluster.
 template <int kColumns, class F, class Lanes>
 __device__ void combine_cluster_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes) {
   using State = typename F::State;
   const auto block = cg::this_thread_block();
   const auto cluster = this_cluster();
+  const auto read_cluster = cluster_of_readers();
   auto* const area = exchange_area<State>();
   const int columns = lanes.across * kColumns, most = kExchangeBytes / static_cast<int>(sizeof(State)) / 2;
+  const int blocks = static_cast<int>(cluster.num_blocks());
+  int each = 1;
+  while (each < blocks) each *= 2;
+  const int rank = thread_of_block() & (each - 1), at_once = threads_of_block() / each;
   State* const wholes = area + most;  // beside what the other blocks read
   for (int first = 0; first < columns; first += most) {
     const int count = columns - first < most ? columns - first : most;
     if (lanes.slot() == 0 && lanes.speaks())
       columns_of_turn(lanes, first, count, states, [&](int at, State& s) { area[at] = s; });
     cluster.sync();
-    for (int at = thread_of_block(); at < count; at += threads_of_block()) {
-      const auto read = [&](int rank) {
-        return read_state(cluster.map_shared_rank(area + at, static_cast<unsigned>(rank)));
-      };
-      const State whole = combine_several(fold, static_cast<int>(cluster.num_blocks()), read);
-      wholes[at] = whole;
+    for (int base = 0; base < count; base += at_once) {
+      const int at = base + thread_of_block() / each;
+      const bool there = at < count && rank < blocks;
+      State state = fold.identity();
+      if (there) state = read_state(cluster.map_shared_rank(area + at, static_cast<unsigned>(rank)));
+      state = combine_lanes(fold, state, 1, each);
+      if (there && rank == 0) wholes[at] = state;
     }
     block.sync();
     columns_of_turn(lanes, first, count, states, [&](int at, State& s) { s = read_state(wholes + at); });
-    cluster.sync();  // nobody leaves, or writes again, while others read
+    read_cluster.sync();  // nobody leaves, or writes again, while others read
   }
 }
 

@@ -51,6 +51,25 @@ __device__ typename F::State combine_several(const F& fold, int count, const Rea
   }
 }
 
+/// A state and those of a batch, in registers; a missing one is the identity.
+template <int kCount, class F>
+__device__ typename F::State combine_batch(const F& fold, typename F::State state,
+                                           const typename F::State (&batch)[kCount]) {
+  if constexpr (MeasuredFold<F>) {
+    auto max = state.max;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) max = folds::maximum(max, batch[i].max);
+    auto sum = state.sum * F::shrink(state.max, max);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) sum += batch[i].sum * F::shrink(batch[i].max, max);
+    return {max, sum};
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) state = fold.combine(state, batch[i]);
+    return state;
+  }
+}
+
 /// A copy of its own: compilers that watch memory do not look into the arguments of calls.
 template <class State>
 __device__ State read_state(const State* from) {
@@ -89,13 +108,14 @@ __device__ typename F::State combine_block(const F& fold, typename F::State stat
 template <class F>
 __device__ typename F::State combine_cluster(const F& fold, typename F::State state) {
   const auto cluster = this_cluster();
+  const auto read_cluster = cluster_of_readers();
   auto* const area = exchange_area<typename F::State>();
   const int blocks = static_cast<int>(cluster.num_blocks()), lane = lane_of_warp();
   if (thread_of_block() == 0) *area = state;
   cluster.sync();
   state = lane < blocks ? read_state(cluster.map_shared_rank(area, static_cast<unsigned>(lane))) : fold.identity();
   state = combine_lanes(fold, state, 1, kWarp);
-  cluster.sync();  // nobody leaves, or writes again, while others read
+  read_cluster.sync();  // nobody leaves, or writes again, while others read
   return state;
 }
 

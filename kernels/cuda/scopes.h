@@ -51,6 +51,9 @@ class NearScope {
 
 /// Any number of co-resident blocks fold a part each, leave their states in memory, and meet.
 class GridScope {
+  template <int kColumns>
+  static constexpr int kPartsAtOnce = kColumns > 4 ? 2 : 4;  // whose states are on their way together
+
  public:
   static constexpr bool kMeets = true;
   static constexpr bool kHasLongLines = true;
@@ -84,6 +87,7 @@ class GridScope {
   __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes,
                                       int first, int width, int turn) const {
     using State = typename F::State;
+    constexpr int kAtOnce = kPartsAtOnce<kColumns>;
     State* const mine = meeting_.slot<State>(turn, blockIdx.x);
     if (lanes.slot() == 0 && lanes.speaks())
       columns_of_turn(lanes, first, width, states, [&](int at, State& s) { mine[at] = s; });
@@ -91,10 +95,18 @@ class GridScope {
     const int rows = threads_of_block() / lanes.across;
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) states[c] = fold.identity();
-    for (Index part = thread_of_block() / lanes.across; part < parts_; part += rows) {
-      const State* const theirs = meeting_.slot<State>(turn, part);
-      columns_of_turn(lanes, first, width, states,
-                      [&](int at, State& s) { s = fold.combine(s, read_state(theirs + at)); });
+    for (Index part = thread_of_block() / lanes.across; part < parts_; part += kAtOnce * rows) {
+      State theirs[kColumns][kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+          const int at = lanes.first_column(kColumns) + c * lanes.column_step() - first;
+          const bool there = at >= 0 && at < width && part + i * rows < parts_;
+          theirs[c][i] = there ? read_state(meeting_.slot<State>(turn, part + i * rows) + at) : fold.identity();
+        }
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) states[c] = combine_batch(fold, states[c], theirs[c]);
     }
     combine_block_columns(fold, states, lanes);
   }
@@ -111,6 +123,7 @@ class GridScope {
   template <class F, class Sink>
   __device__ void merge_columns(const F& fold, int columns, int turn, const Sink& sink) const {
     using State = typename F::State;
+    constexpr int kAtOnce = kPartsAtOnce<1>;
     meeting_.meet(turn);
     int each = kWarp;
     while (each / 2 >= parts_) each /= 2;
@@ -119,9 +132,14 @@ class GridScope {
     for (Index first = 0; first < columns; first += at_once) {
       const Index column = first + lane / each;
       State state = fold.identity();
-#pragma unroll 4
-      for (Index part = lane % each; column < columns && part < parts_; part += each)
-        state = fold.combine(state, read_state(meeting_.slot<State>(turn, part) + column));
+      for (Index part = lane % each; column < columns && part < parts_; part += kAtOnce * each) {
+        State theirs[kAtOnce];
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i)
+          theirs[i] = part + i * each < parts_ ? read_state(meeting_.slot<State>(turn, part + i * each) + column)
+                                               : fold.identity();
+        state = combine_batch(fold, state, theirs);
+      }
       state = combine_lanes(fold, state, 1, each);
       if (column < columns && lane % each == 0) sink(static_cast<int>(column), state);
     }

@@ -24,7 +24,7 @@ TABLE = re.compile(r"(<!-- table: tests/docs/op_table\.cpp -->\n)(.*?)(<!-- end 
 DETAIL = re.compile(r"namespace detail \{.*?\}  // namespace detail", re.DOTALL)
 TYPE = re.compile(r"^(?:struct|class|enum class|concept) (?:\[\[nodiscard\]\] )?([A-Z]\w+)", re.MULTILINE)
 FUNCTION = re.compile(r"__device__.*?\b(\w+)\(|\b(\w+)\(const __grid_constant__")
-BARRIER = re.compile(r"\b(block|cluster|this_grid\(\))\.sync\(\)")
+BARRIER = re.compile(r"\b(block|cluster|read_cluster|this_grid\(\))\.sync\(\)")
 BARRIER_ROW = re.compile(r"^\| \[`(\w+\.h)`\]\(\S+\) \| `(\w+)` \| `(\S+)` \|", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]+)?\)")
 
