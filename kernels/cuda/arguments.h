@@ -85,6 +85,7 @@ struct Arguments {
   Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
   Divider by_sheets = {};
   Divider by_parts = {};    ///< elementwise: divides by parts
+  bool along_line = false;  ///< elementwise: lanes along a line, else along columns whose rows follow one another
   bool whole_runs = false;  ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
   Scope scope = Scope::block;
@@ -95,7 +96,8 @@ struct Arguments {
   int places = 2;          ///< bundles: places of tile_bytes that they travel through
   int packs_of_lane = 1;   ///< columns of few rows: more than 1 for as many as its kernel has
   Index widest_panel = 1;  ///< columns: elements side by side, at most
-  Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of
+  Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of;
+                           ///< elementwise: of rows that are one line together, or 0
   int phase = 0;           ///< columns: elements by which panels begin before the axis, so that packs are aligned
   int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis;
                                         ///< elementwise: packs or rows of a tile, behind one another

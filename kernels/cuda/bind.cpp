@@ -153,8 +153,18 @@ Index lanes_across(Index packs, Index most) {
   return best;
 }
 
-// Lanes lie along kept columns, whose rows follow one another; along a line that has one value; or, of few columns that
-// are no whole packs, along their rows as one line.
+// `count` rows, which follow one another, become one.
+void join_rows(Arguments& to, Index count) {
+  AxisNumbers &lane = to.lane_axis, &rows = to.cross_axis;
+  to.columns = lane.size;
+  lane.size *= count;
+  rows.size /= count;
+  rows.in *= count;
+  rows.out *= count;
+}
+
+// Lanes lie along kept columns, whose rows follow one another; or along a line that has one value. Rows that are no
+// whole packs are joined: all of them to a line where columns are few, else as many as are whole packs together.
 void bind_elementwise(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   bound.launch.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(bound.launch.threads)));
@@ -162,28 +172,32 @@ void bind_elementwise(const Step& step, Bound& bound) {
   to.lane_axis = take_last(walk);
   to.cross_axis = to.lane_axis;
   to.columns = 0;
+  to.along_line = to.lane_axis.value == 0;
+  bool crosses_parts = to.lane_axis.size == product_of(step.reduced);
   Index part = std::max<Index>(1, step.part / bound.pack);
-  if (to.lane_axis.value != 0) {
+  if (!to.along_line) {
     const auto cross =
         std::find_if(walk.rbegin(), walk.rend(), [](const AxisNumbers& axis) { return axis.value == 0; });
     to.cross_axis = cross == walk.rend() ? AxisNumbers{} : *cross;
     if (cross != walk.rend()) walk.erase(std::next(cross).base());
-    AxisNumbers &lane = to.lane_axis, &rows = to.cross_axis;
+    const AxisNumbers &lane = to.lane_axis, &rows = to.cross_axis;
+    crosses_parts = rows.size == product_of(step.reduced);
     part = step.part;
-    if (lane.in == 1 && rows.in == lane.size && rows.out == lane.out * lane.size && lane.size % bound.pack != 0 &&
-        packs_together(lane.size, bound.pack) <= bound.launch.threads) {
-      to.columns = lane.size;
-      lane.size *= rows.size;
-      part = std::max<Index>(1, step.part * to.columns / bound.pack);
+    if (lane.in == 1 && rows.in == lane.size && rows.out == lane.out * lane.size && lane.size % bound.pack != 0) {
+      to.along_line = packs_together(lane.size, bound.pack) <= bound.launch.threads;
+      const Index together = to.along_line ? rows.size : rows.size % bound.pack == 0 ? bound.pack : 1;
+      if (to.along_line) part = std::max<Index>(1, step.part * lane.size / bound.pack);
+      if (!to.along_line) part = ceil_divide(step.part, together);
+      if (to.along_line || together > 1) join_rows(to, together);
     }
   }
   put_axes(to, to.walk, walk);
   to.reduced = product_of(walk);
-  to.part = to.cross_axis.size == product_of(step.reduced) ? part : std::numeric_limits<Index>::max();
+  to.part = crosses_parts ? part : std::numeric_limits<Index>::max();
 }
 
 void cover_elements(const Bound& bound, int phase, Arguments& to) {
-  const bool is_joined = to.columns > 0, in_line = to.lane_axis.value == 0 || is_joined;
+  const bool in_line = to.along_line, is_joined = in_line && to.columns > 0;
   const bool rows_begin_alike = in_line || to.cross_axis.in % bound.pack == 0;
   const int before = bound.runs_begin_alike && rows_begin_alike ? phase : bound.pack - 1;
   const Index packs = ceil_divide(to.lane_axis.size + before, bound.pack);

@@ -60,7 +60,7 @@ __device__ MappedPacks packs_of_lane(const Arguments& step, Index tile) {
   const Index chunk = quotient(across, step.by_parts), part = across - chunk * step.parts;
   const int slots = threads_of_block() >> step.lane_bits, slot = thread_of_block() >> step.lane_bits;
   const int lane = thread_of_block() & ((1 << step.lane_bits) - 1);
-  const bool in_line = axis.value == 0 || step.columns > 0;
+  const bool in_line = step.along_line;
   const Index begin = part * step.part + chunk * step.tile_height;
   const Index end = min_of(min_of(begin + step.tile_height, (part + 1) * step.part), step.packs_of_run);
 
@@ -103,7 +103,7 @@ __device__ auto mapped(const Pack<typename Source::Element, Source::kSize>& pack
     Out at[Source::kSize];
   } results;
 #pragma unroll
-  for (int i = 0; i < Source::kSize; ++i) results.at[i] = to_element<Out>(maps[i % kMaps](Source::value(pack.at[i])));
+  for (int i = 0; i < Source::kSize; ++i) results.at[i] = to_element<Out>(maps[i % kMaps](number_of<Source>(pack, i)));
   return results;
 }
 
