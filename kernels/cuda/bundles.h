@@ -246,7 +246,7 @@ __device__ void map_rows(const Arguments& step, const F& fold, const LanesOfBund
     for (int p = 0; p < kPacks; ++p)
 #pragma unroll
       for (int i = 0; i < kSize; ++i) {
-        const A number = Source::value(packs[p].at[i]) * fold.scale;
+        const A number = number_of<Source>(packs[p], i) * fold.scale;
         numbers[p].at[i] = p < kSure || p < mine ? number : -folds::kInfinity<A>;
         max = folds::any_maximum(max, numbers[p].at[i]);
       }

@@ -88,7 +88,7 @@ class ColumnsInRegisters {
     for (int k = 0; k < kKept; ++k)
 #pragma unroll
       for (int c = 0; c < kSize; ++c)
-        numbers_[k][c] = k < count_ ? Source::value(packs[k].at[c]) * scale : -folds::kInfinity<A>;
+        numbers_[k][c] = k < count_ ? number_of<Source>(packs[k], c) * scale : -folds::kInfinity<A>;
   }
 
   __device__ void maxima(A (&to)[kSize]) const {

@@ -15,8 +15,7 @@ template <class Source>
 __device__ int places_of_row(const Arguments& step, int across) {
   constexpr int kSize = Source::kSize;
   const Index most = kIsApart<Source> ? across * kSize : across;
-  const Index needed =
-      kIsApart<Source> ? step.lane_axis.size : (step.lane_axis.size + step.phase + kSize - 1) / kSize;
+  const Index needed = kIsApart<Source> ? step.lane_axis.size : (step.lane_axis.size + step.phase + kSize - 1) / kSize;
   return static_cast<int>(needed < most ? needed : most);
 }
 
@@ -75,18 +74,19 @@ __device__ Pack<typename Source::Element, Source::kSize> take_row(const RowsOfLa
 /// Calls visit(std::bool_constant of whether it is whole, packs of rows, how many) for batches of rows [from, to).
 template <int kUnroll, class Source, class Waiting, class Visit>
 __device__ void visit_waiting(const RowsOfLane& rows, int from, int to, const Waiting& waiting, const Visit& visit) {
-  Pack<typename Source::Element, Source::kSize> batch[kUnroll] = {};
   int place = rows.first + from * rows.pitch;
   for (; from + kUnroll <= to; from += kUnroll, place += kUnroll * rows.pitch) {
+    Pack<typename Source::Element, Source::kSize> batch[kUnroll] = {};
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) batch[u] = take_row<Source>(rows, place + u * rows.pitch, waiting);
     visit(std::true_type(), batch, kUnroll);
   }
   const int rest = to - from;
+  if (rest <= 0) return;
+  Pack<typename Source::Element, Source::kSize> batch[kUnroll] = {};
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u)
-    if (u < rest) batch[u] = take_row<Source>(rows, place + u * rows.pitch, waiting);
-  if (rest > 0) visit(std::false_type(), batch, rest);
+  for (int u = 0; u < kUnroll; ++u) batch[u] = take_row<Source>(rows, place + (u < rest ? u * rows.pitch : 0), waiting);
+  visit(std::false_type(), batch, rest);
 }
 
 /// The states that all lanes of the block have of a panel whose rows were asked for: the maxima meet first.
@@ -166,7 +166,7 @@ __device__ void map_waiting(const Arguments& step, const Panel<Source::kSize>& p
     const auto elements = take_row<Source>(mine, place, waiting);
     Out mapped[kSize];
 #pragma unroll
-    for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](Source::value(elements.at[i])));
+    for (int i = 0; i < kSize; ++i) mapped[i] = to_element<Out>(maps[i](number_of<Source>(elements, i)));
     Out* const to = out + cursor.next().out;
     if (!kIsApart<Source> && whole)
       store_whole(mapped, to);

@@ -48,6 +48,26 @@ __device__ void visit_packs(const RunWalk<Source>& walk, int lane, int lanes, co
   }
 }
 
+/// A line's whole packs that all wait and are stored whole: none is asked anything. The pack that would be next.
+template <class Source, int kUnroll, class Out, class Waiting, class Map>
+__device__ Index map_whole_packs(Out* out, const LineWalk<Source>& line, int lane, int lanes, const Waiting& waiting,
+                                 const Map& map) {
+  constexpr int kSize = Source::kSize;
+  const Index pack = first_of_lane(line, lane, lanes);
+  int number = static_cast<int>(pack - line.first());
+  const int last = static_cast<int>(line.last_whole() - line.first()), pitch = lanes * kSize;
+  Out* to = out + line.out(pack);
+#pragma unroll kUnroll
+  for (; number < last; number += lanes, to += pitch) {
+    const auto elements = waiting.at(number);
+    Out results[kSize];
+#pragma unroll
+    for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(number_of<Source>(elements, i)));
+    store_whole(results, to);
+  }
+  return line.first() + number;
+}
+
 /// Writes map(element) of each element of the lane, as it waited.
 template <class Source, int kUnroll, class Out, class Walk, class Waiting, class Map>
 __device__ void map_walk(const AxisNumbers& axis, Out* out, const Walk& walk, int lane, int lanes,
@@ -57,18 +77,26 @@ __device__ void map_walk(const AxisNumbers& axis, Out* out, const Walk& walk, in
   const auto write = [&](const auto& elements, Index at, int low, int high) {
     Out results[kSize];
 #pragma unroll
-    for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(Source::value(elements.at[i])));
+    for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(number_of<Source>(elements, i)));
     store_pack(results, out + at, axis.out, low, high);
   };
+  const auto cut = [&](Index number, const Place<T>& place) {
+    const auto load = [&] { return load_pack<T, kSize>(place.in, axis.in, place.low, place.high); };
+    write(waiting.get(number, load), place.out, place.low, place.high);
+  };
+  if constexpr (Waiting::kWaits && std::is_same_v<Walk, LineWalk<Source>>)
+    if (waiting.holds() && axis.out == 1 && is_aligned_for_stores<Out, kSize>(out + walk.out(walk.first_whole()))) {
+      const Index next = map_whole_packs<Source, kUnroll>(out, walk, lane, lanes, waiting, map);
+      if constexpr (kSize > 1)
+        visit_cut_packs(walk, lane, next, [&](Index at) { cut(at - walk.first(), walk.place(at)); });
+      return;
+    }
   visit_packs<kUnroll>(
       walk, lane, lanes,
       [&](Index number, const T* from, Index at) {
         write(waiting.get(number, [&] { return LineWalk<Source>::load(from); }), at, 0, kSize);
       },
-      [&](Index number, const Place<T>& place) {
-        const auto load = [&] { return load_pack<T, kSize>(place.in, axis.in, place.low, place.high); };
-        write(waiting.get(number, load), place.out, place.low, place.high);
-      });
+      cut);
 }
 
 }  // namespace ndfold::cuda

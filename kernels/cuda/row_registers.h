@@ -33,7 +33,7 @@ class RowInRegisters {
     for (int u = 0; u < kUnroll; ++u)
 #pragma unroll
       for (int i = 0; i < kSize; ++i)
-        numbers_[u].at[i] = here_[u] ? Source::value(packs[u].at[i]) * scale : -folds::kInfinity<A>;
+        numbers_[u].at[i] = here_[u] ? number_of<Source>(packs[u], i) * scale : -folds::kInfinity<A>;
     if (is_whole_) return;
 #pragma unroll 1
     for (int end = 0; end < 2; ++end) {

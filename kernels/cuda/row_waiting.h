@@ -68,18 +68,19 @@ __device__ PacksOfLane request_packs(const AxisNumbers& axis, const RunWalk<Sour
 template <int kUnroll, class Source, class Waiting, class Visit>
 __device__ void visit_waiting(const PacksOfLane& packs, int from, int to, int lanes, const Waiting& waiting,
                               const Visit& visit) {
-  PackBatch<Source, kUnroll> batch = {};
   int number = packs.first + from * lanes;
   for (; from + kUnroll <= to; from += kUnroll, number += kUnroll * lanes) {
+    PackBatch<Source, kUnroll> batch = {};
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) batch.packs[u] = waiting.at(number + u * lanes);
     visit(std::true_type(), batch);
   }
+  if (from >= to) return;
+  PackBatch<Source, kUnroll> batch = {};
   batch.count = to - from;
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u)
-    if (u < batch.count) batch.packs[u] = waiting.at(number + u * lanes);
-  if (batch.count > 0) visit(std::false_type(), batch);
+  for (int u = 0; u < kUnroll; ++u) batch.packs[u] = waiting.at(number + (u < batch.count ? u * lanes : 0));
+  visit(std::false_type(), batch);
 }
 
 /// Folds packs [from, to) of the lane's: looks twice, so that what is measured from a maximum is so once.
