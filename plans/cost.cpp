@@ -82,6 +82,8 @@ struct Waves {
   double resident;         // blocks of a multiprocessor
   double bytes_in_flight;  // of all blocks together
   double tail;             // share of the time that a last, partial wave leaves in use
+  double busy;             // share of the bus that so few multiprocessors can fill
+  bool at_once;            // there is but one wave
 };
 
 Waves waves_of(const Step& step, const DeviceFacts& device) {
@@ -101,7 +103,9 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
   return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
           .bytes_in_flight = std::clamp(std::min(blocks, at_once) * block, 1.0, std::max(1.0, step.bytes_read)),
-          .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves))};
+          .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves)),
+          .busy = std::min(1.0, blocks / (kBusyShare * device.multiprocessors)),
+          .at_once = waves <= 1};
 }
 
 // Whether a permute's tiles turn: neighbours in the input are none in the output.
@@ -124,12 +128,20 @@ double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes) : 1;
   const double uneven = !has_uneven_rows(step) ? 1 : step.kernel.scope == Scope::grid ? kUnevenInGrid : kUnevenColumns;
-  if (reads_twice(step)) return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1);
-  return uneven * on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
+  if (reads_twice(step))
+    return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1) *
+           (step.kernel.scope == Scope::grid ? kColumnsAgainInGrid : 1);
+  const double together = step.kernel.scope == Scope::cluster && waves.at_once ? kClustersAtOnce : 1;
+  return uneven * together * on_stairs(kColumnOverlap, waves.resident) * (half ? kHalfColumns : 1);
 }
 
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
-  return step.launch.grid_barriers * device.grid_barrier_microseconds +
+  const bool columns = maps(step) && step.kernel.body == Body::columns;
+  const double states = !columns                              ? 0
+                        : step.kernel.scope == Scope::cluster ? kColumnsInClusterMicroseconds
+                        : step.kernel.scope == Scope::grid    ? kColumnsInGridMicroseconds
+                                                              : 0;
+  return states + step.launch.grid_barriers * device.grid_barrier_microseconds +
          (step.kernel.scope == Scope::cluster ? 2 * device.cluster_barrier_microseconds : 0);
 }
 
@@ -142,7 +154,7 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;
   const Waves waves = waves_of(step, device);
   const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * share_of_body(step, waves) *
-                       waves.tail * (bytes < cache ? kCacheGain : 1);
+                       waves.tail * waves.busy * (bytes < cache ? kCacheGain : 1);
   const double moving = bytes / (bus * share);
   const double waiting = (step.bytes_read + again) / waves.bytes_in_flight * kLatencyNanoseconds;
   const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
@@ -189,7 +201,8 @@ double microseconds(const Schedule& schedule, const DeviceFacts& device) {
   double total = 0;
   for (const Step& step : schedule.steps) total += microseconds(step, device);
   if (device.kind == DeviceKind::cuda && schedule.steps.size() > 1)
-    total += static_cast<double>(schedule.steps.size() - 1) * kBetweenLaunchesMicroseconds;
+    total += static_cast<double>(schedule.steps.size() - 1) *
+             on_stairs(kBetweenLaunchesMicroseconds, schedule.steps.front().bytes_read);
   return total;
 }
 

@@ -33,17 +33,17 @@ inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80
 /// alone in a block, of which a multiprocessor has two, 0.91 and 0.89 (sweep.csv of 134dba4).
 inline constexpr StairRow kRowShareByClusterPart[] = {
     {8 << 10, 0.32}, {16 << 10, 0.50}, {54 << 10, 0.85}, {1e300, 1.0}};
-inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.88}, {4, 0.82}, {8, 0.78}, {16, 0.50}};
+inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.70}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
-/// 4 to 64 columns of 128 MiB: 0.31 to 0.44 of a copy, 0.47 in two launches (sweep.csv).
-inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.42}};
+inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.56}};
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
-/// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 192 KiB 0.82.
+/// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB
+/// 0.70 to 0.84, by how far their rows lie apart.
 inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.91}, {1e300, 1.0}};
-inline constexpr StairRow kColumnOverlap[] = {{1, 0.90}, {2, 0.95}, {1e300, 1.0}};
+inline constexpr StairRow kColumnOverlap[] = {{1, 0.84}, {2, 0.95}, {1e300, 1.0}};
 
 /// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and
 /// bf16.
@@ -67,14 +67,24 @@ inline constexpr double kUnevenInTwo = 0.86;
 /// 256 and 512 rows 0.85, 0.89, 0.85, 0.71, 0.66, 0.65 and 0.46 of a copy; even ones 0.82 to 0.95 (sweep.csv).
 inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
 
-/// Between two launches the last blocks of the one end and the first of the other begin: softmaxes of 16 MiB in two
-/// launches take 28 us where their bytes take 21.
-inline constexpr double kBetweenLaunchesMicroseconds = 6;
+/// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
+/// softmaxes of 2, 4 and 8 MiB in two launches take 15, 18 and 28 us where their bytes take 12, 12 and 15.
+inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 3}, {6 << 20, 6}, {1e300, 11}};
+
+/// Clusters that all begin at once load together and store together: [4096,512], [16384,256] and [16384,255] axis 0
+/// take 15, 33 and 50 us where those that take turns would take 12, 23 and 36.
+inline constexpr double kClustersAtOnce = 0.66;
+
+/// What a cluster and a grid take for columns beyond what their bytes do: to begin, to leave and to read states. Small
+/// softmaxes of [2048,256] and [32768,16] axis 0 take 9.1 and 15.2 us; 6.3 and 7.2 by their bytes.
+inline constexpr double kColumnsInClusterMicroseconds = 2.5;
+inline constexpr double kColumnsInGridMicroseconds = 6;
 
 /// What is read again, beside two reads and a write: rows of 1 MiB; columns by blocks of a multiprocessor, of which
 /// [4096,16384] axis 0 reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
 inline constexpr double kRowsAgain = 0.90;
 inline constexpr StairRow kColumnsAgain[] = {{1, 0.68}, {1e300, 0.87}};
+inline constexpr double kColumnsAgainInGrid = 0.62;  // [262144,64] and [1048576,32] axis 0: 114 and 148 us
 
 /// Columns of 16-bit elements beside those of f32: eight states a lane. [4096,16384] axis 0: read again, and kept.
 inline constexpr double kHalfColumnsAgain = 0.70;
@@ -93,6 +103,9 @@ inline constexpr double kCacheShare = 0.5;  // of the cache that is still there 
 
 /// Part of a last wave's idle time that other blocks cannot use; they speed up when fewer share the bus.
 inline constexpr double kTailShare = 0.5;
+
+/// Of the multiprocessors, so many fill the bus: 16 blocks take 10.9 us for a softmax of [1024,512] axis 0.
+inline constexpr double kBusyShare = 0.8;
 
 /// Elements a nanosecond of one core with 16 lanes, docs/measurements/host-panels.md: exponentials, the rest of a fold,
 /// loads at a stride, moves across axes.

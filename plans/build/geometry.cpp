@@ -21,7 +21,9 @@ constexpr Index kMostBlocksOfMultiprocessor = 32;
 constexpr Index kVectorBytes = 16;
 constexpr Index kFewRows = 32;  // as in kernels/cuda/arguments.h
 constexpr int kPacksOfLane = 4;
-constexpr Index kLoadsOfMap = 4;
+constexpr Index kLoadsOfMap = 4;                // of all loads in flight, by a lane one after the other
+constexpr Index kShortestMaps = 4;              // lanes take a quarter of them, rather than that fewer than
+constexpr Index kBlocksOfMap = 4;               // blocks of a multiprocessor are busy
 constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
 constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do not pay for their block
 constexpr Index kBlocksOfFewPanels = 4;         // of a multiprocessor, sooner than wide panels
@@ -66,21 +68,26 @@ bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
   return false;
 }
 
-// Bodies without a fold share out their elements. Lanes of a map take several loads behind one another.
-void spread_elements(Step& step) {
+// Bodies without a fold share out their elements. Lanes of a map take several loads behind one another, but where
+// multiprocessors would be idle.
+void spread_elements(Step& step, const DeviceFacts& device) {
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = std::max<Index>(1, tuning.vector_bytes / element_bytes(step)) * tuning.unroll;
   const Index block = step.launch.block * loads;
   auto& grid = step.launch.grid;
   if (step.kernel.body == Body::permute) grid = {1, ceil_divide(elements(step.kept), block), 1};
-  if (step.kernel.body == Body::elementwise)
-    grid = {ceil_divide(elements(step.kept) * elements(step.reduced), block * kLoadsOfMap), 1, 1};
+  if (step.kernel.body == Body::elementwise) {
+    const Index count = elements(step.kept) * elements(step.reduced);
+    const Index fewest =
+        std::min(ceil_divide(count * kShortestMaps, block), Index{device.multiprocessors} * kBlocksOfMap);
+    grid = {std::max(ceil_divide(count, block * kLoadsOfMap), fewest), 1, 1};
+  }
 }
 
 void fit(Step& step, const DeviceFacts& device) {
   Launch& launch = step.launch;
   launch.block = std::clamp(launch.block, 1, std::max(1, device.threads_per_block));
-  spread_elements(step);
+  spread_elements(step, device);
   launch.grid[0] = std::clamp<Index>(launch.grid[0], 1, kMostBlocksInX / launch.cluster * launch.cluster);
   launch.grid[1] = std::clamp<Index>(launch.grid[1], 1, kMostBlocksInY);
 }

@@ -26,10 +26,10 @@ constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones 
 constexpr Index kFewMore = 8;              // 1/8 more turns than a block must take
 constexpr Index kThreadsOfFewRows = 128;   // a block's only rows, a warp each
 
-// Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: regret.csv and
-// sweep.csv of docs/measurements/gpu. [4194304,64] f32 takes 261 us in bundles and 279 by lanes, argmax 306 and 412; a
-// softmax of [1048576,64] 150 and 130; of [256,256] 2.1 and 2.8.
-constexpr Index kLongPackedRow = 1024, kLongPackedSoftmaxRow = 128;
+// Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: a sum of [4194304,64]
+// f32 takes 285 us in bundles and 299 by lanes, of [1048576,128] 142 and 128; a softmax of [1048576,64] 150 and 130,
+// of [256,256] 2.1 and 2.8.
+constexpr Index kLongPackedRow = 512, kLongPackedSoftmaxRow = 128;
 constexpr double kFewBytes = 512 * 1024;
 
 struct Row {

@@ -10,11 +10,20 @@ namespace ndfold {
 namespace {
 
 constexpr Index kSmallestTileBytes = 32 * 1024;  // below it, the barrier costs more than a block alone
+constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
+constexpr int kWidestCluster = 8;                // of those that only share work: more wait longer than they gain
+
+// Whether few tiles leave half of the multiprocessors without work that they could share.
+bool is_idle(const Step& step, int blocks, const DeviceFacts& device) {
+  return step.launch.grid[1] * blocks * 2 <= device.multiprocessors &&
+         waiting_bytes(step) >= kSmallestPartBytes * blocks * 2;
+}
 
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
-  const int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
+  int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
+  while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
   step.kernel.scope = Scope::cluster;
   step.parts = step.launch.cluster = blocks;
   const Index wanted = ceil_divide(elements(step.reduced), Index{blocks}), unit = unit_of_parts(step, wanted);

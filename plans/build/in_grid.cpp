@@ -4,6 +4,7 @@
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
+#include "plans/typing.h"
 
 #include <algorithm>
 
@@ -12,9 +13,19 @@ namespace {
 
 constexpr Index kSmallestTileBytes = 64 * 1024;  // below it a block keeps the tile alone, without a barrier
 constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
+constexpr Index kMostExchangeBytes = 10 << 20;   // that the blocks of a tile read of each other's states
 
 // Blocks of a multiprocessor hide each other's waits; a row's blocks all wait together, so fewer and larger will do.
 Index blocks_of_multiprocessor(Body body) { return body == Body::rows ? 2 : 3; }
+
+// All blocks of a tile read the states of all: more than kMostExchangeBytes take longer than fewer blocks do.
+Index most_that_meet(const Step& step, const DeviceFacts& device) {
+  const Index states = state_bytes(step.kernel.fold, step.kernel.accumulate) * columns_of(step);
+  Index blocks = device.multiprocessors;
+  while ((blocks + device.multiprocessors) * (blocks + device.multiprocessors) * states <= kMostExchangeBytes)
+    blocks += device.multiprocessors;
+  return blocks;
+}
 
 struct Shape {
   Index part = 1, parts = 1, groups = 1;
@@ -35,7 +46,7 @@ Shape shape_of(const Step& step, const DeviceFacts& device) {
 
   Shape shape;
   shape.waits = needed <= resident;
-  const Index idle = resident / std::min(tiles, resident);  // blocks that each tile could have
+  const Index idle = std::min(resident / std::min(tiles, resident), most_that_meet(step, device));  // for each tile
   const Index least = std::min(needed, resident);
   shape.parts = std::clamp(idle, least, std::max(least, std::min(useful, resident)));
   shape.part = ceil_divide(ceil_divide(reduced, shape.parts), unit) * unit;

@@ -43,12 +43,12 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kH200)},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kHost)},
       {"columns_in_cluster", softmax_of({4096, 16384}, {0}, kH200)},
-      {"columns_in_grid", softmax_of({8192, 512}, {0}, kH200)},
+      {"columns_in_grid", softmax_of({16384, 256}, {0}, kH200)},
       {"permute_then_rows", scattered_rows()},
       {"split", sum_of({256 * kMillion}, {0}, kH200)},
       {"split", sum_of({256 * kMillion}, {0}, kHost)},
       {"split", softmax_of({65536, 4096}, {0}, kH200)},
-      {"split", softmax_of({4, 4 * kMillion}, {1}, kA100)},
+      {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
 }
 
