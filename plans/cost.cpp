@@ -127,7 +127,10 @@ double share_of_body(const Step& step, const Waves& waves) {
   }
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes) : 1;
-  const double uneven = !has_uneven_rows(step) ? 1 : step.kernel.scope == Scope::grid ? kUnevenInGrid : kUnevenColumns;
+  const double uneven = !has_uneven_rows(step)              ? 1
+                        : step.kernel.scope == Scope::grid    ? kUnevenInGrid
+                        : step.kernel.scope == Scope::cluster ? kUnevenInCluster
+                                                              : kUnevenColumns;
   if (reads_twice(step))
     return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1) *
            (step.kernel.scope == Scope::grid ? kColumnsAgainInGrid : 1);

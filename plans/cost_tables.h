@@ -33,7 +33,7 @@ inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80
 /// alone in a block, of which a multiprocessor has two, 0.91 and 0.89 (sweep.csv of 134dba4).
 inline constexpr StairRow kRowShareByClusterPart[] = {
     {8 << 10, 0.32}, {16 << 10, 0.50}, {54 << 10, 0.85}, {1e300, 1.0}};
-inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.70}};
+inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
@@ -43,7 +43,7 @@ inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB
 /// 0.70 to 0.84, by how far their rows lie apart.
 inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.91}, {1e300, 1.0}};
-inline constexpr StairRow kColumnOverlap[] = {{1, 0.84}, {2, 0.95}, {1e300, 1.0}};
+inline constexpr StairRow kColumnOverlap[] = {{1, 0.90}, {2, 0.95}, {1e300, 1.0}};
 
 /// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and
 /// bf16.
@@ -60,7 +60,8 @@ inline constexpr double kHalfFoldInRuns = 0.60;
 /// of a copy instead of 0.74 and 0.82 in a block, 0.38 instead of 0.67 in a cluster, 0.55 instead of 0.58 (sweep.csv,
 /// from 256 MiB on).
 inline constexpr double kUnevenColumns = 0.54;
-inline constexpr double kUnevenInGrid = 0.36;  // 0.17 instead of 0.46
+inline constexpr double kUnevenInCluster = 0.46;  // [4097,16384] axis 0 0.48 instead of 0.71
+inline constexpr double kUnevenInGrid = 0.45;     // [262144,3] axis 0 17 to 18 us, 23 in two launches
 inline constexpr double kUnevenInTwo = 0.86;
 
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
