@@ -186,8 +186,7 @@ void bind_elementwise(const Step& step, Bound& bound) {
     if (lane.in == 1 && rows.in == lane.size && rows.out == lane.out * lane.size && lane.size % bound.pack != 0) {
       to.along_line = packs_together(lane.size, bound.pack) <= bound.launch.threads;
       const Index together = to.along_line ? rows.size : rows.size % bound.pack == 0 ? bound.pack : 1;
-      if (to.along_line) part = std::max<Index>(1, step.part * lane.size / bound.pack);
-      if (!to.along_line) part = ceil_divide(step.part, together);
+      part = to.along_line ? std::max<Index>(1, step.part * lane.size / bound.pack) : ceil_divide(step.part, together);
       if (to.along_line || together > 1) join_rows(to, together);
     }
   }

@@ -31,8 +31,6 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .lanes_per_row = 16, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_lanes", .bytes_up_to = 2048, .softmax_only = true},
      {.threads = 256, .lanes_per_row = 32, .unroll = 4}, Residency::registers, kLoads},
-    {{.strategy = "rows_in_lanes", .softmax_only = true},
-     {.threads = 256, .lanes_per_row = 32, .unroll = 8}, Residency::registers, kLoads},
     {{.strategy = "rows_in_lanes", .bytes_up_to = 128},
      {.threads = 256, .lanes_per_row = 1, .unroll = 8}, Residency::registers, kLoads},
     {{.strategy = "rows_in_lanes", .bytes_up_to = 256},
