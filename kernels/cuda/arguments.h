@@ -17,7 +17,7 @@ inline constexpr int kMostAxes = 62;
 /// the same number (plans/build/geometry.cpp).
 inline constexpr int kExchangeBytes = 4 * 1024;
 
-inline constexpr int kWarp = 32;
+inline constexpr int kWarp = 32, kVectorBytes = 16;  // of the widest load and store
 
 /// Registers for numbers of a row that a lane of a bundle keeps, at most (plans/build/in_bundles.cpp).
 inline constexpr int kKeptBytesOfBundle = 96;
@@ -64,21 +64,33 @@ struct AxisTurn {
 /// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of
 /// kept columns with the nearest reduced one.
 struct Arguments {
+  // What short kernels ask for lies together: each line of parameters that a multiprocessor has not seen is waited for.
   const std::byte* in = nullptr;  ///< with the step's offset
   std::byte* out = nullptr;
+  Index tiles = 1;         ///< what blocks share in y
+  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins; elementwise: what a part is a part of
+  double scale = 1, alpha = 1;
+  Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
+  Scope scope = Scope::block;
+  int lanes = 1;      ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
+  int lane_bits = 0;  ///< rows: log2 of lanes
+  MapKind map = MapKind::none;
+  SinkKind sink = SinkKind::store;
+  DType output = DType::f32;
+  bool whole_runs = false;   ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
+  bool whole_lines = false;  ///< rows: for Bound::whole_lines
+  AxisGroup tile;
+  AxisNumbers lane_axis, cross_axis;
+
   const std::byte* values = nullptr;
   std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks
   unsigned* counters = nullptr;   ///< Scope::grid: one a group of blocks
 
-  Index tiles = 1;            ///< what blocks share in y
   Index reduced = 1;          ///< elements folded into one output
   Index part = 1, parts = 1;  ///< as in Step
-  Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
-  double scale = 1, alpha = 1;
 
-  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins; elementwise: what a part is a part of
-  Divider by_packs = {};   ///< divides by packs_of_run
-  Index panels = 1;        ///< columns: panels side by side; permute: tiles along the lane axis
+  Divider by_packs = {};  ///< divides by packs_of_run
+  Index panels = 1;       ///< columns: panels side by side; permute: tiles along the lane axis
   Divider by_panels = {};
   Index cross_tiles = 1;  ///< permute: tiles along the cross axis
   Divider by_cross_tiles = {};
@@ -86,27 +98,19 @@ struct Arguments {
   Divider by_sheets = {};
   Divider by_parts = {};    ///< elementwise: divides by parts
   bool along_line = false;  ///< elementwise: lanes along a line, else along columns whose rows follow one another
-  bool whole_runs = false;  ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
-  Scope scope = Scope::block;
-  int lanes = 1;           ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
-  int lane_bits = 0;       ///< rows: log2 of lanes
-  int rows_of_bundle = 1;  ///< bundles: rows of one; panels and by_panels divide by it
-  int spacing_bits = 0;    ///< bundles: log2 of the distance between a warp's rows
-  int places = 2;          ///< bundles: places of tile_bytes that they travel through
-  int packs_of_lane = 1;   ///< columns of few rows: more than 1 for as many as its kernel has
-  Index widest_panel = 1;  ///< columns: elements side by side, at most
-  Index columns = 1;       ///< columns: outputs of a whole panel; what a group's part leaves states of;
-                           ///< elementwise: of rows that are one line together, or 0
-  int phase = 0;           ///< columns: elements by which panels begin before the axis, so that packs are aligned
+  int rows_of_bundle = 1;   ///< bundles: rows of one; panels and by_panels divide by it
+  int spacing_bits = 0;     ///< bundles: log2 of the distance between a warp's rows
+  int places = 2;           ///< bundles: places of tile_bytes that they travel through
+  int packs_of_lane = 1;    ///< columns of few rows: more than 1 for as many as its kernel has
+  Index widest_panel = 1;   ///< columns: elements side by side, at most
+  Index columns = 1;        ///< columns: outputs of a whole panel; what a group's part leaves states of;
+                            ///< elementwise: of rows that are one line together, or 0
+  int phase = 0;            ///< columns: elements by which panels begin before the axis, so that packs are aligned
   int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis;
                                         ///< elementwise: packs or rows of a tile, behind one another
-  MapKind map = MapKind::none;
-  SinkKind sink = SinkKind::store;
-  DType output = DType::f32;
 
-  AxisNumbers lane_axis, cross_axis;
-  AxisGroup tile, walk;
+  AxisGroup walk;
   AxisTurn turns[kNearAxes];  ///< of the walked axes; rows: the first one's nearer axis is the lane axis
   AxisNumbers far[kMostAxes - kNearAxes];
 };

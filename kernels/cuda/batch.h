@@ -1,10 +1,19 @@
 // Folds what a lane has just loaded: a few numbers in registers, all of them or those that belong.
 #pragma once
-#include "kernels/cuda/dialect.h"
+#include "kernels/cuda/combine_rows.h"
 #include "kernels/cuda/tree.h"
 #include "kernels/folds/fold.h"
 
 namespace ndfold::cuda {
+
+/// A state and an element more: in one step where a fold has it.
+template <class F>
+__device__ typename F::State with_element(const F& fold, typename F::State state, typename F::Value x, Index index) {
+  if constexpr (requires { fold.absorb(state, x, index); })
+    return fold.absorb(state, x, index);
+  else
+    return fold.combine(state, fold.map(x, index));
+}
 
 /// Some numbers in registers. `View` says number(i), index(i) and, when not all belong, has(i), for i < kCount; of
 /// kGroup neighbours all belong or none.
@@ -17,7 +26,7 @@ __device__ typename F::State fold_plainly(const F& fold, const View& view) {
     auto of_group = fold.map(view.number(group), view.index(group));
 #pragma unroll
     for (int i = group + 1; i < group + View::kGroup; ++i)
-      of_group = fold.combine(of_group, fold.map(view.number(i), view.index(i)));
+      of_group = with_element(fold, of_group, view.number(i), view.index(i));
     state = kAll && group == 0 ? of_group : fold.combine(state, of_group);
   }
   return state;
@@ -43,12 +52,6 @@ __device__ typename F::State fold_view(const F& fold, const View& view) {
   }
 }
 
-/// Folds of a value and its index, where elements are values.
-template <class F>
-concept ArgFold = requires {
-  requires std::is_same_v<typename F::Values::Value, typename F::Value>;
-};
-
 /// Whether a batch can change a state. An index costs three times what its value does, so the values are asked first;
 /// `in_order`: indices rise, so that whoever came first keeps a tie.
 template <bool kAll, class F, class View>
@@ -64,9 +67,15 @@ template <bool kAll, class F, class View>
 __device__ typename F::State first_best(const View& view) {
   const auto best = fold_plainly<kAll>(typename F::Values(), view);
   int place = 0;
+  const auto look = [&](const auto& is_best) {
 #pragma unroll
-  for (int i = View::kCount - 1; i >= 0; --i)
-    if ((kAll || view.has(i)) && F::same(view.number(i), best)) place = i;
+    for (int i = View::kCount - 1; i >= 0; --i)
+      if ((kAll || view.has(i)) && is_best(view.number(i))) place = i;
+  };
+  if (best == best)  // no NaN is there: a comparison an element
+    look([&](auto x) { return x == best; });
+  else
+    look([](auto x) { return x != x; });
   return {best, view.index_in_order(place)};
 }
 

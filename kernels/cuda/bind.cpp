@@ -249,6 +249,20 @@ void bind_permute(const Step& step, Bound& bound) {
   bound.launch.shared_bytes = static_cast<Index>(to.tile_width) * (to.tile_height + 1) * bound.element_bytes;
 }
 
+// The kernel for lines that are whole packs wherever one begins with a whole pack, as is what is written of them.
+Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const auto keeps_packs = [&](const Axis& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
+  const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
+  const Index lanes = by_lanes ? to.lanes : bound.launch.threads;
+  const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && to.whole_runs &&
+                    to.packs_of_run <= lanes * found.packs_of_line &&
+                    to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
+  const bool stores = !maps || (to.lane_axis.out == 1 && std::all_of(step.kept.begin(), step.kept.end(), keeps_packs));
+  if (!fits || !stores) return nullptr;
+  return by_lanes && to.packs_of_run <= lanes && found.short_lines != nullptr ? found.short_lines : found.whole_lines;
+}
+
 // What depends on where the input begins.
 void cover(const Bound& bound, int phase, Arguments& to) {
   if (bound.bundles || bound.joined || bound.shifted) return;
@@ -337,6 +351,7 @@ Bound bind(const Step& step, const Found& found) {
   }
   bound.runs_begin_alike = begin_alike(to, bound.pack);
   cover(bound, 0, to);
+  bound.whole_lines = kernel_of_whole_lines(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
 }
@@ -357,6 +372,8 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const int phase =
       static_cast<int>(reinterpret_cast<std::uintptr_t>(to.in) / element % static_cast<unsigned>(bound.pack));
   if (phase != 0) cover(bound, phase, to);
+  const bool out_is_aligned = reinterpret_cast<std::uintptr_t>(to.out) % kVectorBytes == 0;
+  to.whole_lines = bound.whole_lines != nullptr && phase == 0 && (to.map == MapKind::none || out_is_aligned);
   return to;
 }
 

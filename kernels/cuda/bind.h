@@ -15,6 +15,9 @@ struct Found {
   bool shifted = false;   ///< columns: packs begin elsewhere from row to row (Shifted)
   int state_bytes = 0;    ///< of a state, where rows are joined (joined_rows.h); else 0
   int meeting_bytes = 0;  ///< of a lane's columns, where registers keep them (column_registers.h); else 0
+  Kernel whole_lines = nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
+  int packs_of_line = 0;
+  Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
 };
 
 struct Pointers {
@@ -60,6 +63,7 @@ struct Bound {
   bool joined = false, shifted = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
+  Kernel whole_lines = nullptr;   ///< rows: what takes buffers that begin with whole packs, if not the usual kernel
 };
 
 /// Nothing but speed depends on how many threads a block has.

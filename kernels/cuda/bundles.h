@@ -2,11 +2,9 @@
 // if each were one long row, while it folds the bundle before; a lane, or a few, fold a row from there. A softmax also
 // takes bundles of one long row, which all lanes of the block fold.
 #pragma once
-#include "kernels/cuda/combine_rows.h"
-#include "kernels/cuda/odometer.h"
+#include "kernels/cuda/results.h"
 #include "kernels/cuda/ring.h"
 #include "kernels/cuda/row_batch.h"
-#include "kernels/cuda/sinks.h"
 
 namespace ndfold::cuda {
 
@@ -81,62 +79,6 @@ __device__ void fold_batch_of_bundle(const F& fold, const typename RowsOfBundle<
   }
   push_view<kAll, true>(fold, batch, weight > 0, states);
 }
-
-/// Not inlined: that keeps it out of the way of results that need no more than a store.
-template <class F>
-[[gnu::noinline]] __device__ void sink_output(const Arguments& step, const F& fold, typename F::State state,
-                                              Index output) {
-  sink_state(step, fold, state, offsets(step, step.tile, output).out, output);
-}
-
-/// Writes results of outputs that are some way apart, one after the other.
-template <class F>
-class ResultsOfLane {
- public:
-  __device__ ResultsOfLane(const Arguments& step, Index first, int apart) : step_(step), output_(first), apart_(apart) {
-    if constexpr (NumberFold<F>) {
-      using Result = ResultOf<F>;
-      is_plain_ =
-          step.sink == SinkKind::store && step.repeat == 1 && step.tile.rank <= 1 && is_usual<Result>(step.output);
-      is_own_ = is_own_type<Own<Result>>(step.output);
-      const Index bytes = (is_own_ ? static_cast<Index>(sizeof(Result)) : 2) * step.tile.near[0].out;
-      to_ = step.out + first * bytes;
-      pitch_ = apart * bytes;
-    }
-  }
-
-  /// Of the next output; `speaks`: whether this lane writes it.
-  __device__ void write(const F& fold, const typename F::State& state, bool speaks) {
-    if (is_plain_) {
-      if constexpr (NumberFold<F>)
-        if (speaks) store(result_of(step_, fold, state));
-      to_ += pitch_;
-    } else if (speaks) {
-      sink_output(step_, fold, state, output_);
-    }
-    output_ += apart_;
-  }
-
- private:
-  template <class Result>
-  __device__ void store(Result result) {
-    if (is_own_) {
-      *reinterpret_cast<Own<Result>*>(to_) = to_element<Own<Result>>(result);
-    } else if constexpr (std::is_same_v<Result, float>) {
-      if (step_.output == DType::bf16)
-        *reinterpret_cast<BFloat16*>(to_) = to_element<BFloat16>(result);
-      else
-        *reinterpret_cast<Half*>(to_) = to_element<Half>(result);
-    }
-  }
-
-  const Arguments& step_;
-  Index output_;
-  int apart_;
-  bool is_plain_ = false, is_own_ = false;
-  std::byte* to_ = nullptr;
-  Index pitch_ = 0;
-};
 
 /// Calls visit() with the constant that is `count`, and says so, if that is from 1 to kMost: rows of a few packs have
 /// loops of their own.
@@ -215,12 +157,6 @@ __device__ void reduce_bundle(const Arguments& step, const F& fold, const LanesO
 
 /// Up to here there is a loop of its own for each number of packs that lanes have.
 inline constexpr int kPacksOneByOne = 4;
-
-/// A number a lane, from all lanes of a row: of a warp at most, or of the block.
-template <int kTurn, class F>
-__device__ typename F::State combine_lanes_of_row(const F& fold, typename F::State state, int lanes) {
-  return lanes > kWarp ? combine_block_in_turn<kTurn>(fold, state) : combine_lanes(fold, state, 1, lanes);
-}
 
 /// Results take the places of their elements, which are as large. A lane keeps its part of a row as numbers, or as
 /// powers once the maximum is known: kPacks packs, of which all lanes have the first kSure.

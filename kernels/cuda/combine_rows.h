@@ -2,6 +2,7 @@
 // away with the whole.
 #pragma once
 #include "kernels/cuda/dialect.h"
+#include "kernels/cuda/moments_fold.h"
 #include "kernels/folds/fold.h"
 
 namespace ndfold::cuda {
@@ -17,9 +18,28 @@ concept MeasuredFold = requires(typename F::State s) {
 template <class Value, class Combine>
 __device__ Value meet_lanes(Value value, int from, int to, const Combine& combine) {
   const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
-  for (int mask = from; mask < to; mask *= 2) value = combine(value, warp.shfl_xor(value, mask));
+  if constexpr (std::is_arithmetic_v<Value>) {  // steps of a loop would take longer than what they do
+#pragma unroll
+    for (int mask = 1; mask < kWarp; mask *= 2)
+      if (mask >= from && mask < to) value = combine(value, warp.shfl_xor(value, mask));
+  } else {
+    for (int mask = from; mask < to; mask *= 2) value = combine(value, warp.shfl_xor(value, mask));
+  }
   return value;
 }
+
+/// Folds of a value and its index, where elements are values.
+template <class F>
+concept ArgFold = requires {
+  requires std::is_same_v<typename F::Values::Value, typename F::Value>;
+};
+
+/// Folds of states that are values and indices, elements or merged ones.
+template <class F>
+concept IndexedFold = requires(typename F::State s) {
+  typename F::Values;
+  s.index;
+};
 
 template <class F>
 __device__ typename F::State combine_lanes(const F& fold, typename F::State state, int from, int to) {
@@ -27,6 +47,20 @@ __device__ typename F::State combine_lanes(const F& fold, typename F::State stat
     using A = decltype(state.max);
     const A max = meet_lanes(state.max, from, to, [](A a, A b) { return folds::maximum(a, b); });
     return {max, meet_lanes(state.sum * F::shrink(state.max, max), from, to, [](A a, A b) { return a + b; })};
+  } else if constexpr (IndexedFold<F>) {  // the best value of all, then the first place of it
+    const auto best =
+        meet_lanes(state.value, from, to, [](auto a, auto b) { return typename F::Values().combine(a, b); });
+    const Index mine = F::same(state.value, best) ? state.index : std::numeric_limits<Index>::max();
+    return {best, meet_lanes(mine, from, to, [](Index a, Index b) { return a < b ? a : b; })};
+  } else if constexpr (MomentsFold<F>) {
+    using State = typename F::State;
+    const auto sum = [&](auto x) { return meet_lanes(x, from, to, [](auto a, auto b) { return a + b; }); };
+    const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+    const auto near = warp.shfl(state.mean, static_cast<unsigned>(lane_of_warp() & ~(to - from)));
+    const auto count = sum(state.count);
+    const auto share = state.count == 0 ? 0 : state.count * reciprocal(count);
+    const auto mean = near + sum(share == 0 ? 0 : (state.mean - near) * share), distance = state.mean - mean;
+    return State{count, mean, sum(share == 0 ? 0 : state.variance * share + distance * (distance * share))};
   } else {
     return meet_lanes(state, from, to, [&](const auto& a, const auto& b) { return fold.combine(a, b); });
   }
@@ -44,6 +78,10 @@ __device__ typename F::State combine_several(const F& fold, int count, const Rea
       sum += state.sum * F::shrink(state.max, max);
     }
     return {max, sum};
+  } else if constexpr (MomentsFold<F>) {
+    return merge_moments<typename F::State>(read(0).mean, [&](const auto& visit) {
+      for (int i = 0; i < count; ++i) visit(read(i));
+    });
   } else {
     typename F::State whole = read(0);
     for (int i = 1; i < count; ++i) whole = fold.combine(whole, read(i));
@@ -63,6 +101,12 @@ __device__ typename F::State combine_batch(const F& fold, typename F::State stat
 #pragma unroll
     for (int i = 0; i < kCount; ++i) sum += batch[i].sum * F::shrink(batch[i].max, max);
     return {max, sum};
+  } else if constexpr (MomentsFold<F>) {
+    return merge_moments<typename F::State>(state.count == 0 ? batch[0].mean : state.mean, [&](const auto& visit) {
+      visit(state);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) visit(batch[i]);
+    });
   } else {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) state = fold.combine(state, batch[i]);
@@ -102,6 +146,12 @@ __device__ typename F::State combine_block(const F& fold, typename F::State stat
   state = combine_block_in_turn<0>(fold, state);
   if (threads_of_block() > kWarp) block.sync();  // the area is used again
   return state;
+}
+
+/// Over all lanes of a row: of a warp at most, or of the block.
+template <int kTurn, class F>
+__device__ typename F::State combine_lanes_of_row(const F& fold, typename F::State state, int lanes) {
+  return lanes > kWarp ? combine_block_in_turn<kTurn>(fold, state) : combine_lanes(fold, state, 1, lanes);
 }
 
 /// Over the blocks of a cluster, one state each, which all lanes of a block know.

@@ -84,6 +84,15 @@ ND_HD inline float rounded_to_odd(double value) {
   return std::bit_cast<float>(bits | 1);
 }
 
+/// -x, of elements as they are.
+template <class T>
+ND_HD T negated(T element) {
+  if constexpr (kIs16BitFloat<T>)
+    return {static_cast<std::uint16_t>(element.bits ^ 0x8000)};
+  else
+    return static_cast<T>(-element);
+}
+
 /// Integers become a wider unsigned type modulo 2^64.
 template <class A, class T>
 ND_HD A from_element(T element) {

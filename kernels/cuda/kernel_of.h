@@ -11,6 +11,7 @@
 #include "kernels/cuda/joined_rows.h"
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/rows.h"
+#include "kernels/cuda/whole_lines.h"
 
 namespace ndfold::cuda {
 
@@ -90,6 +91,16 @@ Found shifted(const KernelKey& key) {
   return found;
 }
 
+// The same step where lines are whole packs: of a lane, kLoads of one line or one of as many short ones.
+template <class Line, class F, class Sink, int kMost, int kLoads, int kBlocks>
+Found with_whole_lines(Found found) {
+  found.whole_lines = whole_lines<Line, F, Sink, 1, Tuned<kMost, kLoads, kBlocks>>;
+  found.packs_of_line = kLoads;
+  if constexpr (kMost <= kFewThreads)
+    found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, kBlocks>>;
+  return found;
+}
+
 // Reductions: elements are read once.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key, const Layout& layout) {
@@ -107,8 +118,12 @@ Found reduction(const KernelKey& key, const Layout& layout) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
       if constexpr (kBody == Body::rows)
-        if (key.tuning.unroll <= kFewLoads)
-          return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks + 1>();
+        return with_whole_lines < Line, F, ResultSink, kFewThreads, kManyLoads,
+               large ? 3
+                     : 4 > (key.tuning.unroll <= kFewLoads ? kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain,
+                                                                    kFewThreads, kFewLoads, kBlocks + 1>()
+                                                           : kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain,
+                                                                    kFewThreads, kManyLoads, kBlocks>());
       return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
     if constexpr (kBody == Body::columns)
@@ -145,6 +160,29 @@ Found kept_in_registers(int rows) {
   return kept<Loaded, T, F, Sink, 16, 2>();
 }
 
+template <class Line, class F, class Sink, MapKind kMap>
+Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
+  constexpr bool kHalf = Line::kSize > 4;
+  using Map = MapSink<typename Sink::Out, kMap>;
+  if constexpr (!kHalf)  // of elements half as wide, numbers of so many loads are more than registers
+    if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
+  return key.tuning.threads <= kFewThreads ? with_whole_lines < Line, F, Map, kFewThreads, kFewLoads,
+         kHalf ? 4 : 6 > (found) : with_whole_lines < Line, F, Map, kThreads, kFewLoads, kHalf ? 2 : 3 > (found);
+}
+
+// Rows that wait in registers.
+template <class Line, class F, class Sink>
+Found rows_in_registers(const KernelKey& key) {
+  constexpr int kFewer = Line::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
+  const Found found =
+      key.tuning.threads <= kFewThreads
+          ? kernel<Body::rows, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 4 - kFewer>()
+          : kernel<Body::rows, Line, F, NearScope, Sink, InRegisters, kThreads, kFewLoads, 2 - kFewer>();
+  return key.sink == SinkKind::log_softmax
+             ? with_whole_lines_of_softmax<Line, F, Sink, MapKind::log_softmax>(key, found)
+             : with_whole_lines_of_softmax<Line, F, Sink, MapKind::softmax>(key, found);
+}
+
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found softmax(const KernelKey& key, const Layout& layout) {
@@ -155,13 +193,10 @@ Found softmax(const KernelKey& key, const Layout& layout) {
     if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
-      constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
       if constexpr (kBody == Body::rows) {
-        if (key.residency == Residency::registers)
-          return key.tuning.threads <= kFewThreads
-                     ? kernel<kBody, Line, F, NearScope, Sink, InRegisters, kFewThreads, kFewLoads, 4 - kFewer>()
-                     : kernel<kBody, Line, F, NearScope, Sink, InRegisters, kThreads, kFewLoads, 2 - kFewer>();
+        if (key.residency == Residency::registers) return rows_in_registers<Line, F, Sink>(key);
       } else if (key.tuning.threads <= kFewThreads) {
+        constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
         return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4 - kFewer>();
       }
       return kernel<kBody, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();

@@ -10,8 +10,6 @@
 namespace ndfold::cuda {
 namespace {
 
-constexpr Index kVectorBytes = 16;  // of the widest load (pack.h)
-
 // What few_rows.h does with speed; it takes the rest column by column.
 bool has_few_rows(const Step& step) {
   const KernelKey& key = step.kernel;
@@ -62,7 +60,7 @@ int kept_rows(const Step& step) {
 }  // namespace
 
 Layout layout_of(const Step& step) {
-  const auto pack = std::max<Index>(1, kVectorBytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  const auto pack = std::max<Index>(1, Index{kVectorBytes} / static_cast<Index>(size_bytes(step.kernel.input)));
   const auto whole = [&](const std::vector<AxisNumbers>& axes) {
     return std::all_of(axes.begin(), axes.end(), [&](const AxisNumbers& axis) { return axis.in % pack == 0; });
   };

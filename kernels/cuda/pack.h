@@ -7,8 +7,6 @@
 
 namespace ndfold::cuda {
 
-inline constexpr int kVectorBytes = 16;  // of the widest load
-
 template <class T, int kSize>
 struct alignas(kSize == 1 ? alignof(T) : sizeof(T) * kSize) Pack {
   T at[kSize];

@@ -5,8 +5,6 @@
 
 namespace ndfold::cuda {
 
-template <class Source>
-using PackOf = Pack<typename Source::Element, Source::kSize>;
 
 /// What does not wait, or not whole: not inlined, for it would double the code of what does.
 template <int kUnroll, class F, class Walk, class Waiting>

@@ -109,6 +109,11 @@ struct ElementSink {
   using Out = Out_;
   static constexpr bool kMaps = true;
 };
+/// The same where a kernel has one map.
+template <class Out_, MapKind kMap_>
+struct MapSink : ElementSink<Out_> {
+  static constexpr MapKind kMap = kMap_;
+};
 struct ResultSink {
   using Out = void;
   static constexpr bool kMaps = false;

@@ -1,5 +1,6 @@
 // What a softmax folds on a GPU, and what it makes of it: powers of 2 measured from a maximum, one rounding each.
 #pragma once
+#include "kernels/cuda/moments_fold.h"
 #include "kernels/folds/online_softmax.h"
 
 namespace ndfold::cuda {
@@ -13,19 +14,6 @@ ND_HD inline float power_of_two(float x) {
 #else
   return std::exp2(x);
 #endif
-}
-
-/// Of the sum of powers, which is 1 at least: to one unit in the last place.
-template <class A>
-__device__ A reciprocal(A x) {
-#ifdef __CUDA_ARCH__
-  if constexpr (std::is_same_v<A, float>) {
-    float result;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-    return result;
-  }
-#endif
-  return 1 / x;
 }
 
 /// exp(scale · x - max) as power(x). In float that is 2^(x · rate - origin): origin = max · log2 e is rounded, but the

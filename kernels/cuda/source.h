@@ -14,6 +14,9 @@ struct Elements {
   __device__ static A value(T element) { return from_element<A>(element); }
 };
 
+template <class Source>
+using PackOf = Pack<typename Source::Element, Source::kSize>;
+
 /// Number i of a pack. Those of bf16 come from the word they are in, by a shift or a mask: taken apart first, they are
 /// two instructions more.
 template <class Source, class P>

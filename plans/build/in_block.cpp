@@ -1,6 +1,7 @@
 // rows_in_block and columns_in_block: one block folds an output, or a panel of outputs, alone.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
+#include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
@@ -9,6 +10,8 @@
 namespace ndfold {
 namespace {
 
+constexpr int kLoadsOfCutLines = 4;  // of a lane that keeps its part of a line with cut packs: kernels/cuda/catalog.h
+
 Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
   if (verdict.kind == Verdict::Kind::yes && wants_split(problem, device))
     return unwise("its few blocks would leave cores idle");
@@ -16,9 +19,10 @@ Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& de
 }
 
 // Reductions. A softmax of [65536,1024] f32 takes 170 us by warps, 130 by blocks of two; of half as long rows less by
-// warps: docs/measurements/gpu/regret.csv.
+// warps: docs/measurements/gpu/regret.csv. Lines of whole packs take no longer by warps, however few they are.
 bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda) return false;
+  if (suits_lines(problem, device)) return true;
   const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
   return fits_warp(problem) && problem.inputs / problem.axes.reduced_elements() >= warps;
 }
@@ -38,9 +42,11 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   TuningQuestion question = question_of(strategy, problem);
   const TuningRow* tuned = &tuning_for(device, question);
   Step step = fold_step(problem, body, *tuned);
-  if (body == Body::columns && tuned->residency == Residency::registers) {
-    if (keep_columns(step, device)) return {.steps = {step}};
-    question.registers = false;
+  const bool long_lines = body == Body::rows && tuned->use.unroll > kLoadsOfCutLines;
+  const bool must_suit = body == Body::columns || long_lines;
+  if (must_suit && tuned->residency == Residency::registers) {
+    if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
+    question.registers = long_lines && has_whole_lines(problem, device);
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
@@ -60,7 +66,7 @@ Verdict can_rows_in_block(const Problem& problem, const DeviceFacts& device) {
   const Verdict apt = rows_are_apt(problem, device);
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   if (apt.kind == Verdict::Kind::yes && suits_warps(problem, device))
-    return unwise("a warp has registers enough for a row, and there are rows enough for all warps");
+    return unwise("a warp has registers enough for a row");
   return shared_or(apt, problem, device);
 }
 

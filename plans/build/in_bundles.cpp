@@ -3,6 +3,7 @@
 // lanes of a block fold: those that are no whole packs.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
+#include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
@@ -25,12 +26,6 @@ constexpr Index kFewestThreads = 64;  // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly
 constexpr Index kFewMore = 8;              // 1/8 more turns than a block must take
 constexpr Index kThreadsOfFewRows = 128;   // a block's only rows, a warp each
-
-// Rows of whole packs that lanes of a warp read as quickly from memory, but where there are few: a sum of [4194304,64]
-// f32 takes 285 us in bundles and 299 by lanes, of [1048576,128] 142 and 128; a softmax of [1048576,64] 150 and 130,
-// of [256,256] 2.1 and 2.8.
-constexpr Index kLongPackedRow = 512, kLongPackedSoftmaxRow = 128;
-constexpr double kFewBytes = 512 * 1024;
 
 struct Row {
   Index length, element_bytes;
@@ -136,25 +131,6 @@ Bundles bundles_of(const Problem& problem, const Tuning& tuning, const DeviceFac
   return to;
 }
 
-// The folds that have kernels for bundles: kernels/cuda/catalog.cmake. Others are folded by lanes of a warp.
-bool has_kernels(const Problem& problem) {
-  if (problem.kind == RequestKind::softmax) return true;
-  if (!is_floating(problem.input) || problem.accumulate != DType::f32) return false;
-  switch (problem.fold) {
-    case FoldKind::sum:
-    case FoldKind::mean:
-    case FoldKind::var:
-    case FoldKind::std_dev:
-    case FoldKind::l2:
-    case FoldKind::logsumexp:
-    case FoldKind::max:
-    case FoldKind::min:
-    case FoldKind::argmax:
-    case FoldKind::argmin: return problem.input != DType::f64;
-    default: return false;
-  }
-}
-
 bool lie_one_after_the_other(const Problem& problem) {
   Index run = 1;
   const auto continues = [&](const Axis& axis) {
@@ -181,11 +157,8 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   const Index longest = softmax ? threads_for_long_rows(problem).block * row.of_lane * row.pack : kLongestFoldedRow;
   if (row.length > longest || bundles_of(problem, tuned.use, device).places == 0)
     return no("a bundle has no room for such rows");
-  const bool many = problem.bytes_in() > kFewBytes || !has_row_of_lanes(row);
-  const bool packed = row.bytes() % tuned.use.vector_bytes == 0 && many;
-  if (packed && row.bytes() >= (softmax ? kLongPackedSoftmaxRow : kLongPackedRow))
-    return unwise("rows of whole packs come as quickly from memory");
-  if (!has_kernels(problem)) return unwise("there is no kernel of its own for this fold");
+  if (has_whole_lines(problem, device)) return unwise("rows of whole packs come as quickly from memory");
+  if (!has_many_kernels(problem)) return unwise("there is no kernel of its own for this fold");
   return yes();
 }
 

@@ -2,6 +2,7 @@
 // as many rows at once as fill their loads.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
+#include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
@@ -13,6 +14,18 @@ namespace {
 // What the 32 lanes of a warp load before they fold it: eight vectors of 16 bytes each. A softmax keeps them: four.
 constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
+
+// A line of few packs has a lane for each; a lane has packs of several lines.
+constexpr Index kPacksOfShortLine = 32, kKeptPacksOfShortLine = 8;
+
+void share_short_lines(Step& step, const Problem& problem) {
+  Tuning& tuning = step.kernel.tuning;
+  const Index line = problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input));
+  const Index packs = line / tuning.vector_bytes;
+  const bool kept = problem.kind == RequestKind::softmax;
+  if (packs <= (kept ? kKeptPacksOfShortLine : kPacksOfShortLine))
+    tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(packs));
+}
 
 }  // namespace
 
@@ -33,6 +46,7 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   const TuningRow& tuned = tuning_for(device, question_of("rows_in_lanes", problem));
   Step step = fold_step(problem, Body::rows, tuned);
   step.kernel.scope = Scope::lanes;
+  if (has_whole_lines(problem, device)) share_short_lines(step, problem);
   step.launch.grid = {1, ceil_divide(elements(step.kept), tiles_of_block(step)), 1};
   settle(step, tuned.residency, device);
   return {.steps = {step}};

@@ -1,6 +1,7 @@
 #include "plans/build/orientation.h"
 
 #include "plans/build/builders.h"
+#include "plans/build/lines.h"
 
 namespace ndfold {
 namespace {
@@ -58,7 +59,7 @@ bool crosses(const Problem& problem, const DeviceFacts& device) {
 
 bool prefers_rows(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return true;
-  if (suits_bundles(problem, device)) return true;
+  if (suits_bundles(problem, device) || suits_lines(problem, device)) return true;
   if (!problem.innermost_is_reduced()) return is_narrow(problem, device);
   if (crosses(problem, device)) return false;
   const Index run = problem.axes.reduced.back().size;

@@ -28,6 +28,7 @@ inline DeviceFacts tight(int multiprocessors) {
 
 struct Tally {
   std::map<std::string, int> strategies;
+  int whole_lines = 0;
   Real worst = 0;
 };
 
@@ -38,6 +39,7 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   if (run.refused) return;
   EXPECT_EQ(run.failure, "");
   ++tally.strategies[run.strategy];
+  tally.whole_lines += run.whole_lines;
   tally.worst = std::max(tally.worst, run.worst);
 }
 

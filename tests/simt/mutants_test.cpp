@@ -75,6 +75,8 @@ const std::vector<Case>& cases() {
       {"spaced_bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {103, 65}, {103}, kDevice, Values::positive},
       {"shifted", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 389}, {389}, kDevice, Values::positive},
       {"joined", reduce(ReduceOp::sum, 0), "columns_in_block", {1003, 3}, {3}, kDevice, Values::positive},
+      {"whole_lines", reduce(ReduceOp::sum, 1), "rows_in_lanes", {13, 516}, {13}, kDevice, Values::positive, 0},
+      {"whole_softmax", SoftmaxSpec{.axes = {1}}, "rows_in_lanes", {13, 260}, {13, 260}, kDevice, Values::mixed, 0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {260, 76}, {260, 76}, kDevice, Values::mixed}};
@@ -85,15 +87,22 @@ const std::vector<Case>& cases() {
 ndfold::cuda::Kernel under_test = nullptr;
 Body body_under_test = Body::rows;
 bool is_as_found = false;  // what else a kernel is told
+bool takes_lines = false;  // of whole packs
 
 ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout& layout) {
   ndfold::cuda::Found found = find_kernel(key, layout);
   const bool tiled = key.body != Body::permute || !layout.same_axis;
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
+  if (takes_lines) {
+    found.whole_lines = under_test;
+    found.short_lines = nullptr;
+    return found;
+  }
   if (found.bundles) return {.kernel = under_test, .threads = found.threads, .pack = found.pack, .bundles = true};
   if (is_as_found) {
     found.kernel = under_test;
+    found.packs_of_line = 0;
     return found;
   }
   if (layout.few_rows) return {under_test, found.threads, found.pack, found.columns, found.packs};
@@ -103,10 +112,11 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
 std::string outcome(const Mutant& mutant) {
   for (const Case& item : cases()) {
     if (mutant.kind != item.kind) continue;
+    takes_lines = mutant.kind.starts_with("whole_");
     // Whole rows of the input lie side by side: what is beyond one is in the next. Values betray it, or red zones.
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
     Array in(dense(DType::f32, item.sizes), item.shift);
-    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), 2);
+    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), takes_lines ? 0 : 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest

@@ -33,7 +33,7 @@ MUTANTS = [
     ("tree_merge", "tree.h", "Exact<F> || merges_ == 0 ?", "Exact<F> || merges_ < 2 ?", "deep"),
     ("tree_level", "tree.h", "if (carried_ % kWay != 0)", "if (carried_ % kWay == 0)", "deepest"),
     ("warps", "combine_rows.h", "lane < warps ?", "lane <= warps ?", "rows"),
-    ("half_the_lanes", "combine_rows.h", "mask < to;", "mask < to / 2;", "rows"),
+    ("half_the_lanes", "combine_rows.h", "mask >= from && mask < to)", "mask >= from && mask < to / 2)", "rows"),
     ("cluster_blocks", "combine_rows.h", "lane < blocks ?", "lane < blocks - 1 ?", "cluster"),
     ("waiting_room", "waiting.h", "held_ = packs <= capacity_", "held_ = packs <= capacity_ + 9000", "softmax"),
     ("last_asked", "waiting.h", "asked < end;", "asked < end - 1;", "softmax_columns"),
@@ -78,6 +78,9 @@ MUTANTS = [
     ("shifted_first", "column_batch.h", "if (first == 0) fold_end(0);", "", "shifted"),
     ("shifted_last", "column_batch.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
     ("shifted_start", "column_batch.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
+    ("line_packs", "whole_lines.h", "return at(u) < packs;", "return at(u) < packs - 1;",
+     "whole_lines"),
+    ("line_elsewhere", "whole_lines.h", "sum[l] += mine.has(u) ? of_pack : A(0);", "sum[l] += of_pack;", "whole_softmax"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -114,6 +117,10 @@ KERNELS = {
                              "folds::Sum<float>, ResultSink, Tuning>"),
     "spaced_bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
                                     "folds::Sum<float>, ResultSink, Tuning>"),
+    "whole_lines": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, folds::Sum<float>, ResultSink, "
+                                     "1, Tuned<1024, 8>>"),
+    "whole_softmax": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
+                                       "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
@@ -156,7 +163,7 @@ def main():
             includes.append(f'#include "{name}/{header}"')
             # The names inside are the mutant's own.
             rows.append(f'namespace ndfold::cuda::{name} {{\nconstexpr cuda::Kernel {one}_kernel() {{\n'
-                        f"  using Tuning = simt::MutantTuning;\n  return {kernel};\n}}\n}}\n")
+                        f"  using Tuning [[maybe_unused]] = simt::MutantTuning;\n  return {kernel};\n}}\n}}\n")
     lines = ['#include "tests/simt/mutants.h"', *dict.fromkeys(includes), "", *rows, "namespace simt {",
              "std::span<const Mutant> mutants() {", "  static constexpr Mutant kMutants[] = {"]
     for name, _, _, _, kind in MUTANTS:

@@ -65,7 +65,8 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
          .cluster = static_cast<unsigned>(shape.cluster),
          .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
          .cooperative = shape.cooperative},
-        [&] { found.kernel(arguments); }, options);
+        [&] { arguments.whole_lines ? bound.whole_lines(arguments) : found.kernel(arguments); }, options);
+    run.whole_lines |= arguments.whole_lines;
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {
       run.failure = words(step) + ": " + report.failure;

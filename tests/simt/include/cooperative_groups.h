@@ -59,11 +59,15 @@ template <unsigned kSize>
 struct thread_block_tile {
   static_assert(kSize == 32, "the simulator knows tiles of a warp");
   template <class T>
-  T shfl_xor(T value, unsigned mask, const Where& where = Where::current()) const {
+  T shfl(T value, unsigned lane, const Where& where = Where::current()) const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 32);
     T other;
-    simt::exchange(&value, &other, sizeof(T), ids_lane() ^ mask, where);
+    simt::exchange(&value, &other, sizeof(T), lane, where);
     return other;
+  }
+  template <class T>
+  T shfl_xor(T value, unsigned mask, const Where& where = Where::current()) const {
+    return shfl(value, ids_lane() ^ mask, where);
   }
   static unsigned ids_lane() { return simt::ids().thread % 32; }
 };

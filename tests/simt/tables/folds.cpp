@@ -2,7 +2,6 @@
 #include "kernels/folds/arg_extremum.h"
 #include "kernels/folds/compensated_sum.h"
 #include "kernels/folds/logical.h"
-#include "kernels/folds/moments.h"
 #include "kernels/folds/norms.h"
 #include "tests/simt/tables/table.h"
 
@@ -18,7 +17,7 @@ std::span<const CatalogRow> other_rows() {
              fold_rows<Mean<float>, float, kFew>(FoldKind::mean, DType::f32),
              fold_rows<Max<float>, float, Breadth::many>(FoldKind::max, DType::f32),
              fold_rows<Min<float>, float, kFew>(FoldKind::min, DType::f32),
-             fold_rows<StandardDeviation<float>, float, kFew>(FoldKind::std_dev, DType::f32),
+             fold_rows<cuda::StandardDeviation<float>, float, kFew>(FoldKind::std_dev, DType::f32),
              fold_rows<Any<std::uint8_t>, float, kFew, Truths>(FoldKind::any, DType::i64),
              fold_rows<All<std::uint8_t>, float, kFew, Truths>(FoldKind::all, DType::i64),
              fold_rows<CountNonzero<std::uint8_t>, float, kFew, Truths>(FoldKind::count_nonzero, DType::i64),

@@ -1,0 +1,196 @@
+// Body rows where lines are whole packs, and lanes have one batch of them: several packs of a line each, or one of
+// several lines. Nothing is walked, and no end is looked for: what is left are loads, a fold in registers, and stores.
+#pragma once
+#include "kernels/cuda/results.h"
+#include "kernels/cuda/row_batch.h"
+
+namespace ndfold::cuda {
+
+/// Packs of a line that a lane has: every `lanes`-th from `lane` on, of `packs`.
+struct PacksOfLine {
+  int lane, lanes, packs;
+
+  __device__ int at(int u) const { return lane + u * lanes; }
+  __device__ bool has(int u) const { return at(u) < packs; }
+  /// What the lane loads: for a pack that it does not have, the line's first. So no load is a branch.
+  __device__ int loaded(int u) const { return has(u) ? at(u) : 0; }
+};
+
+/// Lines of a lane, of which those from the tensor's end on are its first once more.
+template <class Source, int kLines>
+struct LinesOfLane {
+  const PackOf<Source>* from[kLines];
+  Index out[kLines];
+  bool live[kLines];
+
+  __device__ LinesOfLane(const Arguments& step, int first, int apart) {
+    const int tiles = static_cast<int>(step.tiles);
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) {
+      const int tile = first + l * apart;
+      live[l] = tile < tiles;
+      const Index at = live[l] ? tile : 0;
+      const AxisNumbers& near = step.tile.near[0];
+      const Offsets base =
+          step.tile.rank <= 1 ? Offsets{at * near.in, at * near.out, 0} : detail::far_offsets(step, step.tile, at);
+      from[l] =
+          reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
+      out[l] = base.out;
+    }
+  }
+};
+
+/// A lane's packs of its lines.
+template <class Source, int kLines, int kPacks>
+struct BatchOfLines {
+  PackBatch<Source, kPacks> line[kLines];
+
+  __device__ BatchOfLines(const LinesOfLane<Source, kLines>& lines, const PacksOfLine& mine, Index weight) {
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) {
+      auto& batch = line[l];
+      batch.weight = weight;
+      batch.pitch = mine.lanes * Source::kSize * weight;
+      batch.count = 0;
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u) {
+        batch.packs[u] = lines.from[l][mine.loaded(u)];
+        batch.starts[u] = mine.at(u) * Source::kSize * weight;
+        batch.count += mine.has(u);
+      }
+    }
+  }
+};
+
+/// Over the lanes of a line; of several a lane, those of a warp.
+template <int kTurn, int kLines, class F>
+__device__ typename F::State combine_line(const F& fold, typename F::State state, int lanes) {
+  return kLines > 1 ? combine_lanes(fold, state, 1, lanes) : combine_lanes_of_row<kTurn>(fold, state, lanes);
+}
+
+/// Numbers are multiplied with the scale where they become powers; of a negative one, all are turned around before.
+template <MapKind kMap, class Source, int kLines, int kPacks, class F, class Out>
+__device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines>& lines, Out* out,
+                                 const PacksOfLine& mine, typename Source::Value alpha) {
+  using A = typename Source::Value;
+  constexpr int kSize = Source::kSize;
+  BatchOfLines<Source, kLines, kPacks> batch(lines, mine, 0);
+  const A scale = fold.scale < 0 ? -fold.scale : fold.scale;
+  if (fold.scale < 0)
+#pragma unroll
+    for (int l = 0; l < kLines; ++l)
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u)
+#pragma unroll
+        for (int i = 0; i < kSize; ++i) batch.line[l].packs[u].at[i] = negated(batch.line[l].packs[u].at[i]);
+  Pack<A, kSize> numbers[kLines][kPacks];
+  A max[kLines] = {}, sum[kLines] = {};
+#pragma unroll
+  for (int l = 0; l < kLines; ++l)
+#pragma unroll
+    for (int u = 0; u < kPacks; ++u) {
+      auto& pack = numbers[l][u];
+#pragma unroll
+      for (int i = 0; i < kSize; ++i) pack.at[i] = number_of<Source>(batch.line[l].packs[u], i);
+      A of_pack = pack.at[0];
+#pragma unroll
+      for (int i = 1; i < kSize; ++i) of_pack = folds::any_maximum(of_pack, pack.at[i]);
+      max[l] = u == 0 ? of_pack : folds::any_maximum(max[l], of_pack);
+    }
+#pragma unroll
+  for (int l = 0; l < kLines; ++l) max[l] = combine_line<0, kLines>(fold.pivot_fold(), max[l], mine.lanes) * scale;
+#pragma unroll
+  for (int l = 0; l < kLines; ++l) {
+    const auto exponent = Exponent<A>::of(max[l], scale);
+#pragma unroll
+    for (int u = 0; u < kPacks; ++u) {
+      A of_pack = 0;
+#pragma unroll
+      for (int i = 0; i < kSize; ++i) {
+        const A power = exponent.power(numbers[l][u].at[i]);
+        of_pack = i == 0 ? power : of_pack + power;
+        if constexpr (kMap == MapKind::softmax) numbers[l][u].at[i] = power;
+      }
+      sum[l] += mine.has(u) ? of_pack : A(0);
+    }
+  }
+#pragma unroll
+  for (int l = 0; l < kLines; ++l) sum[l] = combine_line<1, kLines>(folds::Sum<A>(), sum[l], mine.lanes);
+  using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;
+#pragma unroll
+  for (int l = 0; l < kLines; ++l) {
+    const Map map({max[l], sum[l]}, scale, alpha);
+#pragma unroll
+    for (int u = 0; u < kPacks; ++u) {
+      Out results[kSize];
+#pragma unroll
+      for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(numbers[l][u].at[i]));
+      if (lines.live[l] && mine.has(u)) store_whole(results, out + lines.out[l] + mine.at(u) * kSize);
+    }
+  }
+}
+
+/// Two looks, where a fold does better with them, are two looks at the whole line.
+template <class Source, int kLines, int kPacks, class F, class Combine>
+__device__ void fold_lines(const F& fold, const BatchOfLines<Source, kLines, kPacks>& batch, int length,
+                           const Combine& combine, typename F::State (&states)[kLines]) {
+  if constexpr (folds::PivotFold<F>) {
+    typename F::Value first[kLines], pivot[kLines];
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) first[l] = fold_plainly<false>(fold.pivot_fold(), batch.line[l]);
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) {
+      first[l] = combine(fold.pivot_fold(), first[l]);
+      pivot[l] = fold.pivot(first[l], length);
+    }
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) {
+      const auto around = fold.around(pivot[l], length);
+      states[l] = fold.join(first[l], pivot[l], combine(around, fold_plainly<false>(around, batch.line[l])), length);
+    }
+  } else {
+#pragma unroll
+    for (int l = 0; l < kLines; ++l)
+      if constexpr (ArgFold<F>)
+        states[l] = combine(fold, batch.line[l].count == 0   ? fold.identity()
+                                  : batch.line[l].weight > 0 ? first_best<false, F>(batch.line[l])
+                                                             : fold_plainly<false>(fold, batch.line[l]));
+      else
+        states[l] = combine(fold, fold_plainly<false>(fold, batch.line[l]));
+  }
+}
+
+/// Of fewer than 2^30 lines. kLines > 1: of lines of no more packs than lanes, a pack of each; else some packs of one.
+template <class Source, class F, class Sink, int kLines, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    whole_lines(const __grid_constant__ Arguments step) {
+  constexpr int kPacks = kLines > 1 ? 1 : Tuning::kUnroll;
+  const NearScope scope(step);
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const auto alpha = static_cast<typename Source::Value>(step.alpha);
+  const PacksOfLine mine{scope.lane(), scope.lanes(), static_cast<int>(step.packs_of_run)};
+  const int tiles = static_cast<int>(step.tiles), apart = static_cast<int>(scope.tiles_at_once());
+  const int block = kLines * apart, stride = static_cast<int>(gridDim.y) * block;
+  int first = static_cast<int>(blockIdx.y) * block;
+  const int ahead = static_cast<int>(scope.tile_of(0));
+  ResultsOfLane<F> results(step, first + ahead, apart);
+  for (; first < tiles; first += stride) {
+    const LinesOfLane<Source, kLines> lines(step, first + ahead, apart);
+    if constexpr (Sink::kMaps) {
+      auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
+      softmax_of_lines<Sink::kMap, Source, kLines, kPacks>(fold, lines, out, mine, alpha);
+    } else {
+      const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, step.lane_axis.out);
+      typename F::State states[kLines];
+      const auto combine = [&](const auto& of_lanes, auto state) {
+        return kLines > 1 ? combine_lanes(of_lanes, state, 1, mine.lanes) : scope.combine_near(of_lanes, state);
+      };
+      fold_lines<Source, kLines, kPacks>(fold, batch, static_cast<int>(step.lane_axis.size), combine, states);
+#pragma unroll
+      for (int l = 0; l < kLines; ++l) results.write(fold, states[l], lines.live[l] && mine.lane == 0);
+      results.skip(stride - block);
+    }
+  }
+}
+
+}  // namespace ndfold::cuda

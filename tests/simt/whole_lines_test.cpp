@@ -1,0 +1,90 @@
+// Rows of whole packs, a batch of them a lane: every number of packs and lanes, scales of either sign, and what keeps
+// rows from being taken so.
+#include "tests/simt/forced.h"
+
+namespace simt {
+namespace {
+
+const Sizes kLengths = {4, 8, 12, 36, 64, 100, 128, 260, 1000, 2048, 4096};
+
+struct Of {
+  DType type = DType::f32;
+  Layout in = Layout::row_major, out = Layout::row_major;
+  Index in_shift = 0, out_shift = 0;
+};
+
+void softmax(const Sizes& sizes, const SoftmaxSpec& spec, const char* strategy, const Of& of, Tally& tally) {
+  SCOPED_TRACE(::testing::Message() << name(of.type) << ' ' << ::testing::PrintToString(sizes) << ' ' << strategy);
+  Array in(lay_out(of.type, sizes, of.in, 5), of.in_shift), out(lay_out(of.type, sizes, of.out, 3), of.out_shift);
+  fill(in, Values::mixed);
+  run_forced(spec, in, out, small(DeviceFacts::h200(), 2), strategy, tally);
+}
+
+TEST(whole_lines, softmaxes) {
+  Tally tally;
+  for (const Index length : kLengths)
+    for (const char* strategy : {"rows_in_lanes", "rows_in_block"})
+      for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
+        for (const double scale : {1.0, -0.5, 0.0})
+          softmax({9, length}, {.axes = {1}, .kind = kind, .scale = scale, .alpha = 3}, strategy, {}, tally);
+  EXPECT_GE(tally.whole_lines, 114);
+}
+
+TEST(whole_lines, halves_and_several_kept_axes) {
+  Tally tally;
+  for (const DType type : {DType::bf16, DType::f16})
+    for (const Index length : {8, 40, 72, 256, 1000, 4096}) {
+      softmax({9, length}, {.axes = {1}}, "rows_in_lanes", {.type = type}, tally);
+      softmax({9, length}, {.axes = {1}, .kind = SoftmaxKind::log_softmax}, "rows_in_block", {.type = type}, tally);
+    }
+  softmax({3, 4, 5, 64}, {.axes = {3}}, "rows_in_lanes", {.in = Layout::padded, .out = Layout::row_major}, tally);
+  EXPECT_GE(tally.whole_lines, 22);
+}
+
+TEST(whole_lines, reductions) {
+  Tally tally;
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmax, ReduceOp::var, ReduceOp::logsumexp})
+    for (const Index length : kLengths)
+      for (const char* strategy : {"rows_in_lanes", "rows_in_block"}) {
+        SCOPED_TRACE(::testing::Message() << name(op) << ' ' << length << ' ' << strategy);
+        Array in(dense(DType::f32, {9, length})), out(dense(default_output(op, DType::f32), {9}), 1);
+        fill(in, Values::mixed);
+        run_forced(ReduceSpec{.op = op, .axes = {1}}, in, out, small(DeviceFacts::h200(), 2), strategy, tally);
+      }
+  EXPECT_GE(tally.whole_lines, 90);
+}
+
+TEST(whole_lines, special_values) {
+  Tally tally;
+  for (const Real special : specials(DType::f32))
+    for (const Index length : {36, 300}) {
+      SCOPED_TRACE(::testing::Message() << static_cast<double>(special) << ' ' << length);
+      Array in(dense(DType::f32, {4, length})), out(dense(DType::f32, {4, length}));
+      fill(in, Values::mixed);
+      for (Index i = 0; i < length; ++i) in.set(length + i, special);  // a row of nothing else
+      in.set(4, special);
+      in.set(4 * length - 1, special);
+      run_forced(SoftmaxSpec{.axes = {1}}, in, out, small(DeviceFacts::h200(), 2), "rows_in_lanes", tally);
+      run_forced(SoftmaxSpec{.axes = {1}, .scale = -2}, in, out, small(DeviceFacts::h200(), 2), "rows_in_block", tally);
+      for (const ReduceOp op : {ReduceOp::max, ReduceOp::argmax, ReduceOp::var, ReduceOp::logsumexp}) {
+        Array result(dense(default_output(op, DType::f32), {4}));
+        run_forced(ReduceSpec{.op = op, .axes = {1}}, in, result, small(DeviceFacts::h200(), 2), "rows_in_lanes",
+                   tally);
+      }
+    }
+  EXPECT_GT(tally.whole_lines, 0);
+}
+
+TEST(whole_lines, not_where_packs_are_cut_or_results_are_not) {
+  Tally tally;
+  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {}, tally);
+  softmax({9, 36}, {.axes = {1}}, "rows_in_lanes", {.in_shift = 1}, tally);
+  softmax({9, 36}, {.axes = {1}}, "rows_in_lanes", {.out_shift = 1}, tally);
+  softmax({9, 36}, {.axes = {1}}, "rows_in_lanes", {.out = Layout::stepped}, tally);
+  softmax({9, 36}, {.axes = {1}}, "rows_in_lanes", {.out = Layout::column_major}, tally);
+  EXPECT_EQ(tally.strategies["rows_in_lanes"], 5);
+  EXPECT_EQ(tally.whole_lines, 0);
+}
+
+}  // namespace
+}  // namespace simt
