@@ -15,7 +15,8 @@ struct Found {
   bool shifted = false;   ///< columns: packs begin elsewhere from row to row (Shifted)
   int state_bytes = 0;    ///< of a state, where rows are joined (joined_rows.h); else 0
   int meeting_bytes = 0;  ///< of a lane's columns, where registers keep them (column_registers.h); else 0
-  Kernel whole_lines = nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
+  Kernel whole_lines =
+      nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
   int packs_of_line = 0;
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
 };

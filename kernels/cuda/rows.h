@@ -5,7 +5,6 @@
 
 namespace ndfold::cuda {
 
-
 /// What does not wait, or not whole: not inlined, for it would double the code of what does.
 template <int kUnroll, class F, class Walk, class Waiting>
 [[gnu::noinline]] __device__ typename F::State fold_without_room(F fold, Walk walk, const AxisNumbers& axis, int lane,

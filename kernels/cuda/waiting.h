@@ -18,12 +18,12 @@ struct ReadAgain {
   };
 };
 
-/// In the lanes' registers: row_registers.h alone does that, and column_registers.h without asking for a residency. What
-/// does not fit there is read again.
+/// In the lanes' registers: row_registers.h alone does that, and column_registers.h without asking for a residency.
+/// What does not fit there is read again.
 struct InRegisters : ReadAgain {};
 
-/// All packs of a tile, if they fit; of one long line also the first ones. A lane asks for all of its packs before it folds the first: its loads are on their
-/// way together, and no register waits for them.
+/// All packs of a tile, if they fit; of one long line also the first ones. A lane asks for all of its packs before it
+/// folds the first: its loads are on their way together, and no register waits for them.
 struct InShared {
   template <class P>
   class Place {

@@ -27,6 +27,8 @@ constexpr Index kBlocksOfMap = 4;               // blocks of a multiprocessor ar
 constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
 constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do not pay for their block
 constexpr Index kBlocksOfFewPanels = 4;         // of a multiprocessor, sooner than wide panels
+constexpr double kSmallBytes = 1024 * 1024;     // soon in a cache: narrow panels cost less than idle multiprocessors
+constexpr Index kSectorBytes = 32;              // what memory hands out at least
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
@@ -49,6 +51,11 @@ bool fits_registers(const Step& step) {
   const Tuning& tuning = step.kernel.tuning;
   return step.kernel.body == Body::rows &&
          tile_bytes(step) <= sharers(step) * static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
+}
+
+// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.
+bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device) {
+  return step.bytes_read <= kSmallBytes && panel_bytes > kSectorBytes && all_panels < device.multiprocessors;
 }
 
 bool fits_output(const Step& step) {
@@ -153,6 +160,12 @@ void fit_panels(Step& step, const DeviceFacts& device) {
     while (tuning.panel_bytes > kNarrowPanelBytes && outer * panels(step) < resident &&
            elements(step.reduced) * tuning.panel_bytes > kSmallPanelBytes)
       tuning.panel_bytes /= 2;
+    while (is_small_and_wide(step, tuning.panel_bytes, outer * panels(step), device)) {
+      tuning.panel_bytes /= 2;
+      const Index across = tuning.panel_bytes / tuning.vector_bytes;
+      const Index threads = round_up(across * ceil_divide(elements(step.reduced), tuning.unroll), device.lanes);
+      step.launch.block = static_cast<int>(std::min<Index>(step.launch.block, threads));
+    }
   } else {
     const bool fills_block = tuning.panel_bytes == step.launch.block * tuning.vector_bytes;
     if (fills_block && outer * panels(step) >= resident * kPacksOfLane) tuning.panel_bytes *= kPacksOfLane;
@@ -185,8 +198,11 @@ bool keep_columns(Step& step, const DeviceFacts& device) {
   while (lanes > device.lanes &&
          outer * ceil_divide(size, lanes * kept.columns) < Index{device.multiprocessors} * kBlocksOfFewPanels)
     lanes /= 2;
+  const auto panels_of = [&] { return outer * ceil_divide(size, lanes * kept.columns); };
+  const bool wide = lanes * kept.columns * element >= narrowest_kept_bytes(step) || lanes * kept.columns >= size;
+  if (!wide) return false;
+  while (is_small_and_wide(step, lanes * kept.columns * element, panels_of(), device)) lanes /= 2;
   const Index panel = lanes * kept.columns;
-  if (panel * element < narrowest_kept_bytes(step) && panel < size) return false;
   kernel.residency = Residency::registers;
   kernel.tuning.panel_bytes = static_cast<int>(panel * element);
   step.launch.block = static_cast<int>(round_up(lanes * slots, device.lanes));

@@ -157,7 +157,8 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   const Index longest = softmax ? threads_for_long_rows(problem).block * row.of_lane * row.pack : kLongestFoldedRow;
   if (row.length > longest || bundles_of(problem, tuned.use, device).places == 0)
     return no("a bundle has no room for such rows");
-  if (has_whole_lines(problem, device)) return unwise("rows of whole packs come as quickly from memory");
+  if (suits_lines(problem, device) || (has_whole_lines(problem, device) && !fits_warp(problem)))
+    return unwise("rows of whole packs come as quickly from memory");
   if (!has_many_kernels(problem)) return unwise("there is no kernel of its own for this fold");
   return yes();
 }

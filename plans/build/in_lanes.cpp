@@ -15,16 +15,24 @@ namespace {
 constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
 
-// A line of few packs has a lane for each; a lane has packs of several lines.
-constexpr Index kPacksOfShortLine = 32, kKeptPacksOfShortLine = 8;
+// A line of few packs has a lane for each, and a lane has packs of several lines, where that leaves few lanes idle.
+constexpr Index kPacksOfShortLine = 32, kKeptPacksOfShortLine = 8, kFewPacks = 4;
 
 void share_short_lines(Step& step, const Problem& problem) {
   Tuning& tuning = step.kernel.tuning;
   const Index line = problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input));
-  const Index packs = line / tuning.vector_bytes;
+  const Index packs = line / tuning.vector_bytes, lanes = ceil_power_of_two(packs);
   const bool kept = problem.kind == RequestKind::softmax;
-  if (packs <= (kept ? kKeptPacksOfShortLine : kPacksOfShortLine))
-    tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(packs));
+  if (packs <= (kept ? kKeptPacksOfShortLine : kPacksOfShortLine) && (packs == lanes || packs <= kFewPacks))
+    tuning.lanes_per_row = static_cast<int>(lanes);
+}
+
+// Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
+Index blocks_of(const Step& step, const DeviceFacts& device) {
+  const Index rows = elements(step.kept),
+              most = ceil_divide(rows, step.kernel.tuning.threads / step.kernel.tuning.lanes_per_row);
+  return std::clamp<Index>(ceil_divide(rows, tiles_of_block(step)), std::min<Index>(most, device.multiprocessors),
+                           most);
 }
 
 }  // namespace
@@ -47,7 +55,7 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   Step step = fold_step(problem, Body::rows, tuned);
   step.kernel.scope = Scope::lanes;
   if (has_whole_lines(problem, device)) share_short_lines(step, problem);
-  step.launch.grid = {1, ceil_divide(elements(step.kept), tiles_of_block(step)), 1};
+  step.launch.grid = {1, blocks_of(step, device), 1};
   settle(step, tuned.residency, device);
   return {.steps = {step}};
 }
