@@ -53,11 +53,17 @@ class ArgColumns {
     if (visited_ + count - first_ > kMostRows) settle();
     bool lost = visited_ == first_ && begin(rows.row(0));
     const int from = visited_ == first_ ? 1 : 0;
-    with_asking(columns_ * Index{sizeof(A)}, [&](auto ask) {
-      if (from < count)
-        each_rows<kRowsAtOnce>(count - from,
+    const auto add_some = [&](auto at_once) {
+      with_asking(columns_ * Index{sizeof(A)}, [&](auto ask) {
+        if (from < count)
+          each_rows<at_once()>(count - from,
                                [&](auto, int r, auto which) { lost = add_rows<ask>(rows, from + r, which) || lost; });
-    });
+      });
+    };
+    if (are_taken_in_turn<A>(rows, count, columns_, Index{sizeof(A) + sizeof(Row)}))
+      add_some(std::integral_constant<int, 1>());
+    else
+      add_some(std::integral_constant<int, kRowsAtOnce>());
     if (lost)
       for (int r = 0; r < count; ++r) find_nan(rows.row(r), visited_ + r);
     visited_ += count;

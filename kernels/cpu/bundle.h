@@ -9,7 +9,7 @@ namespace ndfold::simd {
 /// memory is slower ([131072,64] f64: 1.87 ms, 2.07 two by two).
 inline constexpr Index kLongRunVectors = 16;
 
-/// As many runs as there are lanes: at a pitch, or wherever they are. A list of them costs memory some of its time:
+/// As many runs as there are lanes at a pitch, or some wherever they are. A list of them costs memory some of its time:
 /// [262144,64] f32 took 1.77 ms, and 1.91 with one.
 template <class T>
 struct PitchedRuns {
@@ -21,26 +21,55 @@ template <class T>
 struct ListedRuns {
   const T* const* runs;
   Index offset;
+  int count;
   const T* operator()(int i) const { return runs[i] + offset; }
 };
+
+template <int kWidth, class T>
+constexpr int count_of(const PitchedRuns<T>&) {
+  return kWidth;
+}
+template <int kWidth, class T>
+int count_of(const ListedRuns<T>& runs) {
+  return runs.count;
+}
 
 /// What is folded of each, and how far from it lines are asked for.
 struct RunLength {
   Index length, ahead;
 };
 
-/// states[i] = run i, as lanes of states.
+/// A run of a vector and `rest` elements, in the order of two accumulators: whatever all such runs need is made once.
+template <class LaneFold, class T, class Watch>
+[[gnu::always_inline]] inline typename LaneFold::State fold_two_vectors(const LaneFold& fold, const T* x, int rest,
+                                                                        Watch& watch) {
+  using V = typename LaneFold::Value;
+  const V here = load<V>(x), last = load_first(x + kLanes<V>, rest);
+  watch.see(here, last);
+  const auto in_run = select_state(first_lanes<ScalarOf<V>>(rest), fold.map(last, 0), fold.identity());
+  return fold.combine(fold.combine(fold.identity(), fold.map(here, 0)), fold.combine(fold.identity(), in_run));
+}
+
+/// states[i] = run i, as lanes of states; where there are fewer runs, the last one's.
 template <bool kLong, class FoldOf, class State, class Runs, class Watch>
 [[gnu::always_inline]] inline void fold_runs(const FoldOf& fold_of, const Runs& runs, RunLength run, State* states,
                                              Watch& watch) {
   using LaneFold = std::decay_t<decltype(fold_of(0))>;
   const Index ahead = kLooksAgain<LaneFold> ? 2 * run.ahead : run.ahead;
-  for (int i = 0; i < kLanes<typename LaneFold::Value>; ++i) {
+  constexpr int kWidth = kLanes<typename LaneFold::Value>;
+  const int count = count_of<kWidth>(runs), rest = static_cast<int>(run.length - kWidth);
+  State last = fold_of(0).identity();
+  int i = 0;
+  if constexpr (!kLong && !AsksPlaces<LaneFold>)
+    if (0 < rest && rest < kWidth && ahead == 0)
+      for (; i < count; ++i) last = states[i] = fold_two_vectors(fold_of(i), runs(i), rest, watch);
+  for (; i < count; ++i) {
     const LaneFold fold = fold_of(i);
     Accumulators<LaneFold, Watch, kLong ? 8 : 2, !std::is_same_v<Watch, NoWatch>> sums(fold, watch);
     sums.add(runs(i), run.length, ahead);
-    states[i] = sums.total();
+    last = states[i] = sums.total();
   }
+  for (; i < kWidth; ++i) states[i] = last;
 }
 
 template <bool kLong, class LaneFold, class Runs>
@@ -52,7 +81,7 @@ template <class LaneFold, class Runs>
   return fold_group<false>(fold, runs, run);
 }
 
-/// The states of kLanes runs: lane i is run i's.
+/// The states of up to kLanes runs: lane i is run i's.
 template <bool kLong, class LaneFold, class Runs>
 typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunLength run) {
   using V = typename LaneFold::Value;
@@ -97,6 +126,7 @@ struct Bundle {
   Index pitch;    ///< from one run to the next
   Index pitched;  ///< in so many groups; those of the others are listed
   const T* const* listed;
+  Index others;  ///< that are listed
   Index groups;
   Index length;
   Index ahead;  ///< elements from a run to the one that is asked for while it is folded
@@ -142,8 +172,11 @@ template <bool kLong, class LaneFold, class T>
   const T* first = bundle.first + offset + g * kWidth * bundle.pitch;
   for (; g < bundle.pitched; ++g, first += kWidth * bundle.pitch)
     take(g, fold_group<kLong>(fold, PitchedRuns<T>{first, bundle.pitch}, run));
-  for (; g < bundle.groups; ++g)
-    take(g, fold_group<kLong>(fold, ListedRuns<T>{bundle.listed + (g - bundle.pitched) * kWidth, offset}, run));
+  for (; g < bundle.groups; ++g) {
+    const Index at = (g - bundle.pitched) * kWidth;
+    const int count = static_cast<int>(std::min<Index>(bundle.others - at, kWidth));
+    take(g, fold_group<kLong>(fold, ListedRuns<T>{bundle.listed + at, offset, count}, run));
+  }
 }
 
 /// Runs that share vectors when they lie one behind the other.

@@ -57,10 +57,8 @@ inline bool streams_results(const Arguments& step) {
 template <class NumberFold>
 void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,
                   const typename NumberFold::State* states) {
-  Arguments to = step;
-  if (step.sink == SinkKind::store) to.out = block.out;
-  sink_states(to, fold, states, columns,
-              {.out = first * block.column.out,
+  sink_states(step, fold, states, columns,
+              {.out = advance(block.out, step.output, first * block.column.out),
                .out_stride = block.column.out,
                .block = block.first_state + first * step.parts,
                .block_stride = step.parts,

@@ -24,8 +24,9 @@ struct ColumnBlock {
   static constexpr Index kMostLanes = 64;
 
   ColumnBlock(const Arguments& step, Index block, Index most = 1) : column(inner(step.kept)) {
-    const Index panels = (column.size + step.panel - 1) / step.panel;
-    const Index panel = block % panels, part = block / panels % step.parts, line = block / panels / step.parts;
+    const Index panels = column.size <= step.panel ? 1 : (column.size + step.panel - 1) / step.panel;
+    Index panel = 0, part = 0, line = 0;
+    if (block > 0) panel = block % panels, part = block / panels % step.parts, line = block / panels / step.parts;
     const Index first = panel * step.panel;
     const Odometer lines(outer(step.kept), line);
     in = advance(step.in, step.input, lines.in() + first * column.in);
@@ -57,7 +58,8 @@ class ColumnRows {
         left_(block.end - block.begin),
         reduced_(step.reduced, block.begin),
         direct_(is_direct(step)),
-        ahead_(direct_ ? rows_ahead(columns) : 0) {}
+        ahead_(direct_ ? rows_ahead(columns) : 0),
+        are_from_memory_(direct_ && elements(step.kept) * elements(step.reduced) > kNear / Index{sizeof(T)}) {}
 
   /// Moves on to the next leaf; its number of rows, 0 at the end.
   int next() {
@@ -81,6 +83,9 @@ class ColumnRows {
   const T* row(int r) const { return row_[r]; }
   /// The row that will be read kAheadBytes after row r, as far as one can tell: for prefetches only.
   const T* coming(int r) const { return row_[r + ahead_]; }
+  /// Row r of the next leaf as far as one can tell, for prefetches only; nothing where there is none.
+  const T* of_next_leaf(int r) const { return direct_ && left_ > 0 ? row_[kLeafRows + r] : nullptr; }
+  bool are_from_memory() const { return are_from_memory_; }
   Index index(int r) const { return index_[r]; }  // argmax, argmin: row-major index; softmax: output offset
   Index lowest_index(int count) const { return *std::min_element(index_, index_ + count); }
 
@@ -90,6 +95,7 @@ class ColumnRows {
     return static_cast<int>(std::min(std::max(rows, kLeastAhead), kMostAhead));
   }
 
+  static constexpr Index kNear = 1 << 20;  // bytes of all elements: a second cache may hold them
   static constexpr Index kLeastAhead = 4, kMostAhead = kLeafRows;
 
   const T* staged(const std::byte* at, int r) {
@@ -111,6 +117,7 @@ class ColumnRows {
   Stretches reduced_;
   bool direct_;
   int ahead_;
+  bool are_from_memory_;
   const T* row_[kLeafRows + kMostAhead];
   Index index_[kLeafRows];
   alignas(64) T buffer_[kNeverStaged<T> ? 1 : kLeafRows * kStagedColumns];

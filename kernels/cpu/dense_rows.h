@@ -43,12 +43,11 @@ bool visit_dense_map(const Arguments& step, Work&& work) {
 /// work(in_offset, out_offset, rows) for outputs [first, last), as many at a time as lie along the innermost kept axis.
 template <class Work>
 void each_row_group(AxisList kept, Index first, Index last, Work&& work) {
-  const Axis axis = inner(kept);
-  Odometer lines(outer(kept), first / axis.size);
-  for (Index position = first % axis.size, left = last - first; left > 0; position = 0, lines.next()) {
-    const Index rows = std::min(axis.size - position, left);
-    work(lines.in() + position * axis.in, lines.out() + position * axis.out, rows);
-    left -= rows;
+  Stretches groups(kept, first);
+  for (Index left = last - first; left > 0;) {
+    const auto group = groups.next(left);
+    work(group.in, group.out, group.count);
+    left -= group.count;
   }
 }
 

@@ -32,7 +32,8 @@ bool are_bundled(const Arguments& step) {
 
 /// The states of a bundle's outputs; its rows are filled in here.
 template <template <class> class F, class A, class T>
-void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle<T> bundle, typename F<A>::State* all) {
+void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle<T>& bundle,
+                 typename F<A>::State* all) {
   using LaneFold = F<LanesOf<A>>;
   using State = typename LaneFold::State;
   const auto lanes = make_fold<LaneFold>(parameters);
@@ -59,7 +60,7 @@ void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle
 
 /// argmax, argmin: the best of each run and its place there, all of a run's outputs before its next.
 template <template <class> class F, class A, class T>
-void arg_bundle(const Arguments& step, Bundle<T> bundle, Index outputs, typename F<A>::State* all) {
+void arg_bundle(const Arguments& step, Bundle<T>& bundle, Index outputs, typename F<A>::State* all) {
   using V = LanesOf<A>;
   using Lanes = ArgLanes<F<V>>;
   const F<A> fold;
@@ -123,21 +124,21 @@ void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index
                      .pitch = pitch,
                      .pitched = side_by_side.count / kWidth,
                      .listed = listed,
+                     .others = 0,
                      .groups = 0,
                      .length = length,
                      .ahead = runs_ahead<T>(length, pitch),
                      .offsets = nullptr,
                      .rows = 0};
-    Index outputs = bundle.pitched * kWidth, others = 0;
+    Index outputs = bundle.pitched * kWidth;
     for (Index skipped = outputs;; skipped = 0) {
       const T* start = reinterpret_cast<const T*>(step.in) + side_by_side.in;
-      for (Index j = skipped; j < side_by_side.count; ++j) listed[others++] = start + j * pitch;
-      if (outputs + others == most || shape.one_line) break;
-      side_by_side = from.next(most - outputs - others);
+      for (Index j = skipped; j < side_by_side.count; ++j) listed[bundle.others++] = start + j * pitch;
+      if (outputs + bundle.others == most || shape.one_line) break;
+      side_by_side = from.next(most - outputs - bundle.others);
     }
-    outputs += others;
+    outputs += bundle.others;
     bundle.groups = (outputs + kWidth - 1) / kWidth;
-    for (; others % kWidth != 0; ++others) listed[others] = listed[others - 1];
     State all[kMostBundled];
     if constexpr (kHasIndex<F, A>)
       arg_bundle<F, A>(step, bundle, outputs, all);
@@ -146,7 +147,7 @@ void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index
     for (Index i = 0; i < outputs;) {
       const auto stretch = to.next(outputs - i);
       sink_states(step, numbers, all + i, stretch.count,
-                  {.out = stretch.out, .out_stride = to.run().out, .block = at + i, .block_stride = 1});
+                  {.out = place_of(step, stretch.out), .out_stride = to.run().out, .block = at + i, .block_stride = 1});
       i += stretch.count;
     }
     at += outputs;

@@ -108,7 +108,7 @@ void fold_integer_bundles(const Arguments& step, const FoldParameters& parameter
     fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals);
     const auto place = to.next(stretch.count);
     sink_states(step, fold, totals, place.count,
-                {.out = place.out, .out_stride = to.run().out, .block = at, .block_stride = 1});
+                {.out = place_of(step, place.out), .out_stride = to.run().out, .block = at, .block_stride = 1});
     at += stretch.count;
   }
 }

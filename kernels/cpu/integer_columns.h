@@ -1,5 +1,6 @@
 // Sums and counts of integers in many columns at once: in lanes just wide enough for some rows, then in 64 bits.
 #pragma once
+#include "kernels/cpu/guessed_rows.h"
 #include "kernels/cpu/integer_leaf.h"
 #include "kernels/cpu/pieces.h"
 
@@ -39,8 +40,8 @@ class IntegerColumns {
   void add(const Rows& rows, int count) {
     if (held_ + count > Term::kMostRows) widen();
     held_ += count;
-    each_piece_of_rows(rows, count, columns_,
-                       [&](int, Index first, Index columns, auto... row) { add_rows(first, columns, row...); });
+    each_piece_of_rows(rows, count, columns_, are_taken_in_turn<T>(rows, count, columns_, Index{sizeof(Narrow)}),
+                       [&](Index first, Index columns, auto... row) { add_rows(first, columns, row...); });
   }
 
   /// The sums; of bytes that are 0 or not, the number of those that are not.

@@ -75,7 +75,7 @@ void merge_rows(const Arguments& step, Index first, Index last) {
     for (Index i = part * step.part; i < end; ++i)
       trees.push(step.in + (outputs.in + i) * Index{sizeof(State)}, kept.run().in);
     sink_states(step, fold, trees.result(), outputs.count,
-                {.out = outputs.out, .out_stride = kept.run().out, .block = block, .block_stride = 1});
+                {.out = place_of(step, outputs.out), .out_stride = kept.run().out, .block = block, .block_stride = 1});
     block += outputs.count;
     if (++part == step.parts) part = 0, outputs = kept.next(std::min(most, last - block));
   }

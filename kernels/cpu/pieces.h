@@ -15,25 +15,24 @@ namespace ndfold::simd {
 inline constexpr Index kAskedLines = 2, kGuessedLines = 16;
 inline constexpr int kRowsOfPiece = 8;
 
-/// Calls work(row, first column, columns, kRowsOfPiece rows or one from there on) for the rows of a leaf from `from`
-/// on.
+/// Calls work(first column, columns, kRowsOfPiece rows or one from there on) for the rows of a leaf.
 template <class Rows, class Work>
-void each_piece_of_rows(const Rows& rows, int count, Index columns, const Work& work, int from = 0) {
+void each_piece_of_rows(const Rows& rows, int count, Index columns, bool in_turn, const Work& work) {
   using T = std::decay_t<decltype(*rows.row(0))>;
   constexpr Index kLine = 64 / static_cast<Index>(sizeof(T));
   const Index piece = (kAsksAhead ? kAskedLines : kGuessedLines) * kLine;
-  int r = from;
-  for (; r + kRowsOfPiece <= count; r += kRowsOfPiece)
+  int r = 0;
+  for (; r + kRowsOfPiece <= count && !in_turn; r += kRowsOfPiece)
     for (Index first = 0; first < columns; first += piece) {
       const Index width = std::min(piece, columns - first);
       for (int k = 0; k < kRowsOfPiece && kAsksAhead; ++k)
         for (Index c = 0; c < width; c += kLine) __builtin_prefetch(rows.coming(r + k) + first + c);
       const auto some = [&]<int... K>(std::integer_sequence<int, K...>) {
-        work(r, first, width, (rows.row(r + K) + first)...);
+        work(first, width, (rows.row(r + K) + first)...);
       };
       some(std::make_integer_sequence<int, kRowsOfPiece>());
     }
-  for (; r < count; ++r) work(r, Index{0}, columns, rows.row(r));
+  for (; r < count; ++r) work(Index{0}, columns, rows.row(r));
 }
 
 }  // namespace ndfold::simd

@@ -72,7 +72,7 @@ void fold_lines_of_runs(const Arguments& step, Index first, Index last, const St
     runs.meet(fold, all, output.size);
     const Index out = Odometer(outer(step.kept), line).out() + begin * output.out;
     sink_states(step, fold, all + begin, outputs,
-                {.out = out, .out_stride = output.out, .block = at, .block_stride = 1});
+                {.out = place_of(step, out), .out_stride = output.out, .block = at, .block_stride = 1});
     at += outputs;
   }
 }

@@ -34,6 +34,7 @@ Index columns_that_fit(Index levels, Index values) {
 template <class V>
 Index strip_width(Index columns, Index most) {
   const Index groups = (columns + kLanes<V> - 1) / kLanes<V>, fit = std::max<Index>(1, most / kLanes<V>);
+  if (groups <= fit) return groups * kLanes<V>;
   const Index strips = (groups + fit - 1) / fit;
   return (groups + strips - 1) / strips * kLanes<V>;
 }

@@ -140,25 +140,22 @@ template <MapKind kMap, class A>
 inline constexpr Index kLongRow = kShortVectors<kMap>* kLanes<LanesOf<A>>;
 
 template <class T, MapKind kMap, int kVectors>
-void map_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
+void map_short_rows(const RowGroup<T>& group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
   using Rows = ShortRows<T, kMap, kVectors>;
   alignas(64) A powers[Rows::kAtOnce * kLongRow<kMap, A>];
   const Rows kernel(n, scale, alpha, powers);
   WaitingLines<T> nothing;
-  for (Index left = group.rows; left > 0; left -= Rows::kAtOnce) {
-    RowGroup<T> some = group;
-    some.rows = std::min<Index>(left, Rows::kAtOnce);
-    kernel.map(some, nothing);
-    group.in += some.rows * group.in_stride;
-    group.out += some.rows * group.out_stride;
-  }
+  for (Index row = 0; row < group.rows; row += Rows::kAtOnce)
+    kernel.map({group.in + row * group.in_stride, group.out + row * group.out_stride,
+                std::min<Index>(group.rows - row, Rows::kAtOnce), group.in_stride, group.out_stride},
+               nothing);
 }
 
 /// The same for neighbours whose results no cache would hold: they are made in L1, from there whole lines are streamed.
 /// Each batch is a whole number of lines; what one leaves of its last line begins the next.
 template <class T, MapKind kMap, int kVectors>
-void stream_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
+void stream_short_rows(const RowGroup<T>& group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
   using Rows = ShortRows<T, kMap, kVectors>;
   constexpr Index kWidth = kLanes<LanesOf<A>>, kBatch = Rows::kAtOnce * kLongRow<kMap, A>;
@@ -169,10 +166,11 @@ void stream_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
   T* line = group.out - skew;  // the first that is not streamed yet
   Index first = skew, side = 0;
   WaitingLines<T> waiting;
+  const T* in = group.in;
   for (Index left = group.rows; left > 0; left -= Rows::kAtOnce, side ^= 1) {
     const Index rows = std::min<Index>(left, Rows::kAtOnce);
     T* const here = staged[side];
-    kernel.map({group.in, here + skew, rows, group.in_stride, n}, waiting);
+    kernel.map({in, here + skew, rows, group.in_stride, n}, waiting);
     waiting.stream(waiting.lines);
     Index end = skew + rows * n, begin = 0;
     if (first > 0) {
@@ -187,7 +185,7 @@ void stream_short_rows(RowGroup<T> group, Index n, double scale, double alpha) {
       std::copy(here + whole, here + end, staged[side ^ 1]);
     else
       std::copy(here + std::max(whole, begin), here + end, line + std::max<Index>(0, begin - whole));
-    group.in += rows * group.in_stride;
+    in += rows * group.in_stride;
   }
   waiting.stream(waiting.lines);
   finish_streaming();

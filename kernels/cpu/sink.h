@@ -9,9 +9,10 @@
 
 namespace ndfold::simd {
 
-/// Where the results of consecutive outputs go: `out` is an offset in elements, `block` the index of a partial state.
+/// Where the results of consecutive outputs go, or, from index `block` on, their partial states.
 struct Places {
-  Index out, out_stride;
+  std::byte* out;
+  Index out_stride;
   Index block, block_stride;
   bool stream = false;  // results past the caches; the caller calls finish_streams()
 };
@@ -29,7 +30,7 @@ void stream_run(A* to, Index n, const A* from) {
 }
 
 template <FinalFold F>
-void sink_states(const Arguments& step, const F& fold, const typename F::State* states, Index count, Places to) {
+void sink_states(const Arguments& step, const F& fold, const typename F::State* states, Index count, const Places& to) {
   using State = typename F::State;
   if (step.sink == SinkKind::store_state) {
     std::byte* at = step.out + to.block * static_cast<Index>(sizeof(State));
@@ -50,7 +51,7 @@ void sink_states(const Arguments& step, const F& fold, const typename F::State* 
           results[i] = fold.finalize(repeated(fold, states[first + i], step.repeat), step.count);
       if constexpr (requires { states->index; })
         for (Index i = 0; i < n; ++i) results[i] += step.index_offset;
-      std::byte* at = advance(step.out, step.output, to.out + first * to.out_stride);
+      std::byte* at = advance(to.out, step.output, first * to.out_stride);
       if constexpr (std::is_floating_point_v<Result>)
         if (to.stream && to.out_stride == 1 && step.output == kTypeOf<Result>) {
           stream_run(reinterpret_cast<Result*>(at), n, results);
@@ -61,9 +62,12 @@ void sink_states(const Arguments& step, const F& fold, const typename F::State* 
   }
 }
 
+/// The place of the result that is `out` elements further on.
+inline std::byte* place_of(const Arguments& step, Index out) { return advance(step.out, step.output, out); }
+
 template <FinalFold F>
 void sink_state(const Arguments& step, const F& fold, typename F::State state, Index out, Index block) {
-  sink_states(step, fold, &state, 1, {.out = out, .out_stride = 1, .block = block, .block_stride = 1});
+  sink_states(step, fold, &state, 1, {.out = place_of(step, out), .out_stride = 1, .block = block, .block_stride = 1});
 }
 
 }  // namespace ndfold::simd

@@ -77,10 +77,10 @@ void softmax_of_tiles(const Arguments& step, Index run, Index first, Index last)
 /// Blocks: line-major, then panels.
 template <class A>
 void softmax_columns(const Arguments& given, Index first, Index last) {
+  if (softmax_few_rows<A>(given, first, last)) return;
   if (first < last && joins_rows<A>(given, ColumnBlock(given, first)))
     return given.sink == SinkKind::softmax ? softmax_of_joined_rows<MapKind::softmax, A>(given, first, last)
                                            : softmax_of_joined_rows<MapKind::log_softmax, A>(given, first, last);
-  if (FewRows<A>::can(given)) return softmax_few_rows<A>(given, first, last);
   if (are_runs_as_tiles<A>(given)) {
     const RunsAsColumns runs(given, given.panel);
     return softmax_of_tiles<A>(runs.step(), inner(given.reduced).size, first, last);

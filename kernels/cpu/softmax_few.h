@@ -102,16 +102,26 @@ template <class T, class A = NumberOf<T>>
   }
 }
 
+/// The elements that are read next, asked for while results are made of those at hand, a group's as they lie.
+struct ComingFew {
+  const std::byte* from;
+  Index group_bytes;
+  Index rows[kFewRows];  // in bytes from the group's first
+
+  [[gnu::always_inline]] void ask(Index group, int row) const { ask_early(from + group * group_bytes + rows[row]); }
+};
+
 /// Groups of columns become results where they are. Powers of 4 and 8 rows, 2 · kHalf, are added up by halves, as in
 /// slots (slot_softmax.h): wherever elements lie, results have the same bits. Those of others (kHalf = 0) in turn.
 template <MapKind kMap, class A, int kHalf>
-[[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int count, A alpha) {
+[[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int count, A alpha, const ComingFew& coming) {
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
   constexpr bool kKeeps = kMap == MapKind::softmax;
   const int rows = kHalf > 0 ? 2 * kHalf : count;
   const V times = splat<V>(alpha);
-  for (A* const end = slot + groups * rows * kWidth; slot < end; slot += rows * kWidth) {
+  for (Index g = 0; g < groups; ++g, slot += rows * kWidth) {
+    for (int r = 0; r < rows; ++r) coming.ask(g, r);
     V max = load<V>(slot), sum = splat<V>(0);
     for (int r = 1; r < rows; ++r) max = any_maximum(max, load<V>(slot + r * kWidth));
     const auto power_of = [&](int r) {
@@ -139,8 +149,9 @@ template <MapKind kMap, class A, int kHalf>
 }
 
 template <MapKind kMap, class A>
-void map_few(A* slot, Index groups, int rows, A alpha) {
-  (rows == 4 ? map_few<kMap, A, 2> : rows == 8 ? map_few<kMap, A, 4> : map_few<kMap, A, 0>)(slot, groups, rows, alpha);
+void map_few(A* slot, Index groups, int rows, A alpha, const ComingFew& coming) {
+  const auto map = rows == 4 ? map_few<kMap, A, 2> : rows == 8 ? map_few<kMap, A, 4> : map_few<kMap, A, 0>;
+  map(slot, groups, rows, alpha, coming);
 }
 
 template <class A>
@@ -153,26 +164,31 @@ class FewRows {
       : step_(step),
         rows_(static_cast<int>(elements(step.reduced))),
         in_(step.reduced, inner(step.kept), &Axis::in, rows_),
-        out_(step.reduced, inner(step.kept), &Axis::out, rows_) {}
-
-  static bool can(const Arguments& step) {
-    if (elements(step.reduced) > kFewRows) return false;
-    const FewRows few(step);
-    const auto has_lanes = [](DType type) { return visit_elements<A>(type, []<class T>(T) {}); };
-    return (few.in_.along || few.in_.across) && (few.out_.along || few.out_.across) && has_lanes(step.input) &&
-           has_lanes(step.output);
+        out_(step.reduced, inner(step.kept), &Axis::out, rows_) {
+    const Index size = static_cast<Index>(size_bytes(step.input));
+    coming_.group_bytes = in_.column * kWidth * size;
+    for (int r = 0; r < rows_; ++r) coming_.rows[r] = in_.along ? in_.rows[r] * size : r * coming_.group_bytes / rows_;
   }
 
-  /// Columns from `in` and `out` on.
-  void map(const std::byte* in, std::byte* out, Index columns) {
+  /// Of a step with at most kFewRows reduced elements.
+  bool can() const {
+    const auto has_lanes = [](DType type) { return visit_elements<A>(type, []<class T>(T) {}); };
+    return (in_.along || in_.across) && (out_.along || out_.across) && has_lanes(step_.input) &&
+           has_lanes(step_.output);
+  }
+
+  /// Columns from `in` and `out` on; those at `following` are next.
+  void map(const std::byte* in, std::byte* out, Index columns, const std::byte* following) {
     if (are_dense_rows() && map_dense_rows(in, out, columns)) return;
     const Index most = 8192 / static_cast<Index>(sizeof(A)) / (rows_ * kWidth) * kWidth;
     for (Index done = 0; done < columns;) {
       std::byte* const to = advance(out, step_.output, done * out_.column);
       const Index before = done == 0 ? columns_before_line(to) : 0;
       const Index count = std::min(before > 0 ? before : std::max(most, kWidth), columns - done);
-      chunk(advance(in, step_.input, done * in_.column), to, count);
+      const std::byte* const from = advance(in, step_.input, done * in_.column);
       done += count;
+      coming_.from = done < columns ? advance(in, step_.input, done * in_.column) : following;
+      chunk(from, to, count);
     }
   }
 
@@ -209,7 +225,7 @@ class FewRows {
     const Index groups = (columns + kWidth - 1) / kWidth;
     (step_.sink == SinkKind::softmax
          ? map_few<MapKind::softmax, A>
-         : map_few<MapKind::log_softmax, A>)(slot, groups, rows_, static_cast<A>(step_.alpha));
+         : map_few<MapKind::log_softmax, A>)(slot, groups, rows_, static_cast<A>(step_.alpha), coming_);
     visit_elements<A>(step_.output, [&]<class T>(T) {
       write_few(reinterpret_cast<T*>(out), out_, rows_, columns, step_.past_caches, slot);
     });
@@ -226,23 +242,29 @@ class FewRows {
   const Arguments& step_;
   int rows_;
   FewPlaces in_, out_;
+  ComingFew coming_;
 };
 
-/// Blocks as softmax_columns; those of a line are taken together.
+/// Blocks as softmax_columns; those of a line are taken together. False where it cannot.
 template <class A>
-void softmax_few_rows(const Arguments& step, Index first, Index last) {
+bool softmax_few_rows(const Arguments& step, Index first, Index last) {
+  if (elements(step.reduced) > kFewRows) return false;
   FewRows<A> rows(step);
+  if (!rows.can()) return false;
   const Axis column = inner(step.kept);
   const Index panels = (column.size + step.panel - 1) / step.panel;
   Odometer lines(outer(step.kept), first / panels);
-  for (Index panel = first % panels, left = last - first; left > 0; panel = 0, lines.next()) {
+  for (Index panel = first % panels, left = last - first; left > 0; panel = 0) {
     const Index count = std::min(panels - panel, left), begin = panel * step.panel;
     const Index end = std::min(column.size, begin + count * step.panel);
-    rows.map(advance(step.in, step.input, lines.in() + begin * column.in),
-             advance(step.out, step.output, lines.out() + begin * column.out), end - begin);
+    const std::byte* const in = advance(step.in, step.input, lines.in() + begin * column.in);
+    std::byte* const out = advance(step.out, step.output, lines.out() + begin * column.out);
+    lines.next();
+    rows.map(in, out, end - begin, advance(step.in, step.input, lines.in()));
     left -= count;
   }
   finish_streams();
+  return true;
 }
 
 }  // namespace ndfold::simd

@@ -1,6 +1,7 @@
 // Softmax of dense rows that fit the core's cache, one exponential an element: while one row's powers are made, the
 // next row is fetched and its maximum found, and the results of the one before are written.
 #pragma once
+#include "kernels/cpu/coming_runs.h"
 #include "kernels/cpu/odometer.h"
 #include "kernels/cpu/power_tree.h"
 #include "kernels/cpu/streamed_line.h"
@@ -37,14 +38,17 @@ class SoftmaxPipeline {
   static constexpr bool kKeeps = kMap == MapKind::softmax;
 
  public:
-  SoftmaxPipeline(const Arguments& step, A* powers)
-      : reduced_(step.reduced),
+  /// For rows [first, last), one after the other.
+  SoftmaxPipeline(const Arguments& step, Index first, Index last, A* powers)
+      : in_(reinterpret_cast<const T*>(step.in)),
+        reduced_(step.reduced),
         elements_(elements(step.reduced)),
         row_stride_(step.kept.rank > 0 ? inner(step.kept).in : elements_),
         run_stride_(inner(outer(step.reduced)).in),
         scale_(static_cast<A>(step.scale)),
         alpha_(step.alpha),
-        powers_(powers) {}
+        powers_(powers),
+        coming_(step, first, kAsksAhead ? first : last) {}
 
   struct Row {
     const T* in;
@@ -97,8 +101,9 @@ class SoftmaxPipeline {
       const Index begin = align(piece, result), end = std::min(piece.n + ahead_, piece.left);
       const Index turns = std::max<Index>(0, end - begin) / kTurn<A>;
       done = turns * kTurn<A>;
-      most_ = three_looks<kKeeps, kStreams>(turns, next, next + ahead_of(piece), most_, x, powers, exponent, sum,
-                                            source(piece) + begin, previous_.out + piece.to + begin, result);
+      const T* ahead = coming_.any() && piece.starts_run ? in_ + coming_.next() : next + ahead_of(piece);
+      most_ = three_looks<kKeeps, kStreams>(turns, next, ahead, most_, x, powers, exponent, sum, source(piece) + begin,
+                                            previous_.out + piece.to + begin, result);
       write(piece, begin + done, end, result);
     }
     if (done < piece.n) {
@@ -144,6 +149,7 @@ class SoftmaxPipeline {
     line_.add(rest);
   }
 
+  const T* in_;
   AxisList reduced_;
   Index elements_, row_stride_, run_stride_;
   A scale_;
@@ -156,6 +162,7 @@ class SoftmaxPipeline {
   StreamedLine<T> line_;
   V most_;
   PowerTree<V> tree_;
+  ComingRuns coming_;
 };
 
 }  // namespace ndfold::simd

@@ -1,6 +1,7 @@
 // {max, Σ exp(x - max)} of rows that are runs here and there: a block of runs is looked at twice, first for the
 // maximum, while the powers of the block before are summed, whichever outputs both belong to.
 #pragma once
+#include "kernels/cpu/coming_runs.h"
 #include "kernels/cpu/softmax_fold.h"
 
 namespace ndfold::simd {
@@ -13,12 +14,13 @@ struct RunBlock {
   struct Run {
     const T* x;
     Index n;
+    bool begins;  ///< rather than goes on where a block ended
   };
   Run runs[kMostRuns];
   int count = 0;
   bool ends = false;  ///< its output
 
-  Run run(int i) const { return i < count ? runs[i] : Run{nullptr, 0}; }
+  Run run(int i) const { return i < count ? runs[i] : Run{nullptr, 0, false}; }
 };
 
 /// The runs of blocks [first, last) of a step, in order.
@@ -44,7 +46,7 @@ class RunBlocks {
     const T* base = elements_at<T>(step_.in, kept_.in());
     for (Index room = block.kMostElements; room > 0 && left_ > 0 && block.count < block.kMostRuns;) {
       const Index n = std::min({run_.size - position_, left_, room});
-      block.runs[block.count++] = {base + lines_.in() + position_, n};
+      block.runs[block.count++] = {base + lines_.in() + position_, n, position_ == 0};
       left_ -= n, room -= n;
       if ((position_ += n) == run_.size) position_ = 0, lines_.next();
     }
@@ -76,7 +78,11 @@ class RunsFold {
   using Block = RunBlock<T>;
 
  public:
-  explicit RunsFold(double scale) : scale_(static_cast<A>(scale)) {}
+  /// Of blocks [first, last), which have as many outputs as parts.
+  RunsFold(const Arguments& step, Index first, Index last)
+      : base_(elements_at<T>(step.in, 0)),
+        scale_(static_cast<A>(step.scale)),
+        coming_(step, first, kAsksAhead || step.parts > 1 ? first : last) {}
 
   void first(const Block& block) {
     for (int i = 0; i < block.count; ++i) most_ = largest(block.runs[i].x, block.runs[i].n, most_);
@@ -90,9 +96,7 @@ class RunsFold {
     tree_.start();
     const int ahead = static_cast<int>((ahead_elements<T>() - 1) / block.runs[0].n) + 1;
     for (int i = 0; i < block.count; ++i) {
-      const int later = i + ahead;
-      const auto asked = later < next.count ? next.runs[later] : after.run(later - next.count);
-      take(block.runs[i], next.run(i), asked, exponent);
+      take(block.runs[i], next.run(i), coming_.any() ? coming(block.runs[i]) : later(next, after, i + ahead), exponent);
     }
     for (int i = block.count; i < next.count; ++i) most_ = largest(next.runs[i].x, next.runs[i].n, most_);
     if (max != kInfinity<A> && max != -kInfinity<A>) return {max, tree_.result()};
@@ -106,6 +110,14 @@ class RunsFold {
 
  private:
   using Run = typename Block::Run;
+
+  Run coming(Run taken) {
+    if (!taken.begins) return {nullptr, 0, false};
+    return {base_ + coming_.next(), taken.n, true};
+  }
+  static Run later(const Block& next, const Block& after, int i) {
+    return i < next.count ? next.runs[i] : after.run(i - next.count);
+  }
 
   [[gnu::always_inline]] void take(Run run, Run next, Run asked, const Exponent<A>& exponent) {
     for (Index i = 0; i < run.n; i += kPowerLeaf<A>) {
@@ -123,9 +135,11 @@ class RunsFold {
     if (run.n < next.n) most_ = largest(next.x + run.n, next.n - run.n, most_);
   }
 
+  const T* base_;
   A scale_;
   V most_ = splat<V>(-kInfinity<V>);
   PowerTree<V> tree_;
+  ComingRuns coming_;
 };
 
 /// Blocks: output-major, `parts` to an output.
@@ -136,7 +150,7 @@ void fold_dense_runs(const Arguments& step, Index first, Index last) {
   RunBlocks<T> walk(step, first, last);
   RunBlock<T> blocks[3];
   for (auto& block : blocks) walk.next(block);
-  RunsFold<T> runs(step.scale);
+  RunsFold<T> runs(step, first, last);
   runs.first(blocks[0]);
   Index at = first;
   Odometer kept(step.kept, first / step.parts);

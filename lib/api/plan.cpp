@@ -2,7 +2,6 @@
 
 #include "lib/api/no_exceptions.h"
 #include "lib/api/plan_state.h"
-#include "lib/exec/cpu/executor.h"
 #include "plans/explain.h"
 #include "plans/validate.h"
 
@@ -37,29 +36,46 @@ std::uintptr_t shared_bytes(const Bytes& a, const Bytes& b) {
   return end > first ? end - first : 0;
 }
 
+// Sentences are made out of line, off the way of calls that are right.
+[[gnu::noinline]] Status null_pointer(const char* argument) {
+  return Status(Code::invalid_argument, std::string(argument) + " is null, but has elements");
+}
+
+std::string lies_at(const char* argument, const void* data, Index alignment) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  return std::string(argument) + " is at an address that is a multiple of " + std::to_string(address & -address) +
+         " bytes, the plan needs " + std::to_string(alignment);
+}
+
+[[gnu::noinline]] Status misaligned(const char* argument, const void* data, Index alignment) {
+  return Status(Code::invalid_argument, lies_at(argument, data, alignment));
+}
+
+bool is_aligned(const void* data, Index alignment) {  // to a power of two
+  return (reinterpret_cast<std::uintptr_t>(data) & static_cast<std::uintptr_t>(alignment - 1)) == 0;
+}
+
 Status check_pointer(const void* data, const Extent& extent, Index alignment, const char* argument) {
   if (extent.high < extent.low) return {};
-  if (data == nullptr) return Status(Code::invalid_argument, std::string(argument) + " is null, but has elements");
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  if (address % static_cast<std::uintptr_t>(alignment) != 0)
-    return Status(Code::invalid_argument, std::string(argument) + " is at an address that is a multiple of " +
-                                              std::to_string(address & -address) + " bytes, the plan needs " +
-                                              std::to_string(alignment));
+  if (data == nullptr) return null_pointer(argument);
+  if (!is_aligned(data, alignment)) return misaligned(argument, data, alignment);
   return {};
+}
+
+[[gnu::noinline]] Status in_and_out_overlap(std::uintptr_t shared) {
+  return Status(Code::overlap, "in and out share " + std::to_string(shared) +
+                                   " bytes: only a softmax whose in and out are the same view may work in place");
 }
 
 Status check_overlap(const PlanState& state, const void* in, const void* out) {
   if (in == out && state.may_be_in_place) return {};
   const auto shared = shared_bytes(touched(in, state.in_extent, state.request.in.dtype),
                                    touched(out, state.out_extent, state.request.out.dtype));
-  if (shared == 0) return {};
-  return Status(Code::overlap, "in and out share " + std::to_string(shared) +
-                                   " bytes: only a softmax whose in and out are the same view may work in place");
+  return shared == 0 ? Status() : in_and_out_overlap(shared);
 }
 
 Status check_workspace(const PlanState& state, const void* in, const void* out, const Workspace& workspace) {
   const auto needed = static_cast<std::size_t>(state.choice.schedule.workspace_bytes);
-  if (needed == 0) return {};
   if (workspace.data == nullptr || workspace.bytes < needed)
     return Status(Code::workspace_too_small, "workspace has " +
                                                  std::to_string(workspace.data == nullptr ? 0 : workspace.bytes) +
@@ -71,10 +87,8 @@ Status check_workspace(const PlanState& state, const void* in, const void* out, 
     if (const auto shared = shared_bytes(view, scratch); shared > 0)
       return Status(Code::overlap,
                     "workspace and " + std::string(argument) + " share " + std::to_string(shared) + " bytes");
-  if (address % kWorkspaceAlignment != 0)
-    return Status(Code::workspace_too_small, "workspace is at an address that is a multiple of " +
-                                                 std::to_string(address & -address) + " bytes, the plan needs " +
-                                                 std::to_string(kWorkspaceAlignment));
+  if (!is_aligned(workspace.data, kWorkspaceAlignment))
+    return Status(Code::workspace_too_small, lies_at("workspace", workspace.data, kWorkspaceAlignment));
   return {};
 }
 
@@ -102,13 +116,15 @@ Status checked_run(const PlanState& state, const void* in, void* out, const Work
   if (Status status = check_pointer(out, state.out_extent, state.problem.out_alignment_bytes, "out"); !status.ok())
     return status;
   if (Status status = check_overlap(state, in, out); !status.ok()) return status;
-  if (Status status = check_workspace(state, in, out, workspace); !status.ok()) return status;
+  if (state.choice.schedule.workspace_bytes > 0)
+    if (Status status = check_workspace(state, in, out, workspace); !status.ok()) return status;
   const auto* const from = static_cast<const std::byte*>(in);
   auto* const to = static_cast<std::byte*>(out);
   auto* const scratch = static_cast<std::byte*>(workspace.data);
   if (state.request.options.device.kind == DeviceKind::cuda)
     return cuda::run(state.program, {.in = from, .out = to, .workspace = scratch}, stream.handle);
-  return cpu::run(state.choice.schedule, from, to, scratch, stream.workers);
+  cpu::run(state.cpu_program, {.in = from, .out = to, .workspace = scratch}, stream.workers);
+  return {};
 }
 
 // A GPU may hold fewer blocks at once than its facts promise: then the next best plan that does not count on them.
@@ -155,11 +171,17 @@ Result<ReducePlan> make_plan(Request request) {
   state->request = std::move(request);
   state->problem = std::move(*problem);
   state->choice = std::move(*choice);
+  if (state->request.options.device.kind == DeviceKind::cpu) {
+    auto program = cpu::prepare(state->choice.schedule);
+    state->runnable = program.error();
+    if (program) state->cpu_program = *std::move(program);
+  }
   return ReducePlan(std::move(state));
 }
 
 std::size_t footprint(const PlanState& state) {
-  std::size_t bytes = sizeof state + state.program.launches.size() * sizeof(cuda::Program::Launch);
+  std::size_t bytes = sizeof state + state.cpu_program.calls.size() * sizeof(cpu::Program::Call) +
+                      state.program.launches.size() * sizeof(cuda::Program::Launch);
   for (const Step& step : state.choice.schedule.steps)
     bytes += sizeof step + (step.kept.size() + step.reduced.size()) * sizeof(Axis);
   for (const Candidate& candidate : state.choice.candidates) bytes += sizeof candidate + candidate.verdict.why.size();

@@ -2,6 +2,7 @@
 #pragma once
 #include <ndfold/plan.h>
 
+#include "lib/exec/cpu/executor.h"
 #include "lib/exec/cuda/executor.h"
 #include "plans/choose.h"
 
@@ -14,6 +15,7 @@ struct PlanState {
   Extent in_extent, out_extent;
   bool may_be_in_place = false;  ///< a softmax whose views are the same
   Status runnable;               ///< why the plan's device cannot run it here: plans may be made for any machine
+  cpu::Program cpu_program;      ///< on a CPU
   cuda::Program program;         ///< on a GPU that can
 };
 

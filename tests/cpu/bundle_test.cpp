@@ -50,9 +50,10 @@ struct Runs {
   std::vector<Number> folded_by(Index n, Index pitched) const {
     typename LaneFold::State states[kGroups];
     const Index offset = kOffset, pitch = runs[1] - runs[0];
-    simd::fold_groups(
-        LaneFold(), simd::Bundle<T>{runs[0], pitch, pitched, runs.data() + pitched * kWidth, kGroups, n, n, &offset, 1},
-        states);
+    simd::fold_groups(LaneFold(),
+                      simd::Bundle<T>{runs[0], pitch, pitched, runs.data() + pitched * kWidth,
+                                      (kGroups - pitched) * kWidth, kGroups, n, n, &offset, 1},
+                      states);
     std::vector<Number> all(static_cast<std::size_t>(kWidth * kGroups));
     for (Index g = 0; g < kGroups; ++g) simd::spread<A>(states[g], all.data() + g * kWidth);
     return all;

@@ -14,24 +14,15 @@ constexpr double kBytesWorthATask = 128 << 10;  // some 10 µs of work: several 
 constexpr Index kTasksPerThread = 8;            // so that one slow core does not hold up the rest
 constexpr Index kLeastTasksPerThread = 2;       // for the sake of long stretches of memory
 
-struct Memory {
-  const std::byte* in;
-  std::byte* out;
-  std::byte* workspace;
+std::byte* writable(const Pointers& pointers, const Buffer& buffer) {
+  return buffer.place == Buffer::Place::output ? pointers.out : pointers.workspace + buffer.offset_bytes;
+}
 
-  std::byte* writable(const Buffer& buffer) const {
-    return buffer.place == Buffer::Place::output ? out : workspace + buffer.offset_bytes;
-  }
-  const std::byte* readable(const Buffer& buffer) const {
-    return buffer.place == Buffer::Place::input ? in : writable(buffer);
-  }
-};
+const std::byte* readable(const Pointers& pointers, const Buffer& buffer) {
+  return buffer.place == Buffer::Place::input ? pointers.in : writable(pointers, buffer);
+}
 
 AxisList list(const std::vector<Axis>& axes) { return {axes.data(), static_cast<int>(axes.size())}; }
-
-Index in_element_bytes(const Step& step) {
-  return step.kernel.source == SourceKind::states ? 0 : static_cast<Index>(size_bytes(step.kernel.input));
-}
 
 // Decided for the machine at hand: it changes how fast results are written, never what. From half the last cache on,
 // stores through it cost more: softmax [3072,1024] f32, 24 of 32 MiB, took 6.0 elements/ns, 8.6 past it.
@@ -42,13 +33,8 @@ bool moves_more_than_caches_hold(const Step& step) {
   return step.bytes_read + step.bytes_written > caches / 2;
 }
 
-Arguments bind(const Step& step, const Memory& memory) {
+Arguments bind(const Step& step) {
   Arguments bound{.kept = list(step.kept), .reduced = list(step.reduced)};
-  bound.in = memory.readable(step.in) + step.in_offset * in_element_bytes(step);
-  bound.out = memory.writable(step.out);
-  if (step.kernel.sink != SinkKind::store_state)
-    bound.out += step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
-  if (step.values.place != Buffer::Place::none) bound.values = memory.readable(step.values);
   bound.map = step.kernel.map;
   bound.input = step.kernel.input;
   bound.output = step.kernel.output;
@@ -65,6 +51,18 @@ Arguments bind(const Step& step, const Memory& memory) {
   bound.alpha = step.alpha;
   bound.past_caches = moves_more_than_caches_hold(step);
   return bound;
+}
+
+Program::Call call_of(const Step& step, const Catalog& catalog) {
+  Program::Call call{.kernel = {}, .bound = bind(step), .in = step.in, .out = step.out, .values = step.values};
+  call.kernel = catalog.find_kernel(step.kernel, call.bound);
+  if (step.kernel.source != SourceKind::states)
+    call.in_bytes = step.in_offset * static_cast<Index>(size_bytes(step.kernel.input));
+  if (step.kernel.sink != SinkKind::store_state)
+    call.out_bytes = step.out_offset * static_cast<Index>(size_bytes(step.kernel.output));
+  call.worth = std::min((step.bytes_read + step.bytes_written) / kBytesWorthATask,
+                        static_cast<double>(call.kernel.blocks / call.kernel.together));
+  return call;
 }
 
 struct Share {
@@ -87,36 +85,44 @@ Index unit_of(const Kernel& kernel, Index threads) {
   return std::clamp(wanted, kernel.together, std::max(kernel.together, kernel.stretch));
 }
 
-void run_blocks(const Kernel& kernel, const Arguments& arguments, double bytes, Workers* workers) {
-  const double worth = std::min(bytes / kBytesWorthATask, static_cast<double>(kernel.blocks / kernel.together));
-  if (worth < 2) return kernel.run(arguments, 0, kernel.blocks);
+void run_blocks(const Program::Call& call, const Arguments& arguments, Workers* workers) {
+  const Kernel& kernel = call.kernel;
+  if (call.worth < 2) return kernel.run(arguments, 0, kernel.blocks);
   if (workers == nullptr) workers = &default_workers();
   const Index threads = workers->threads();
   if (threads == 1) return kernel.run(arguments, 0, kernel.blocks);
   const Index unit = unit_of(kernel, threads);
   const Index tasks =
-      std::min({static_cast<Index>(worth), threads * kTasksPerThread, (kernel.blocks + unit - 1) / unit});
+      std::min({static_cast<Index>(call.worth), threads * kTasksPerThread, (kernel.blocks + unit - 1) / unit});
   Share share{arguments, kernel.run, kernel.blocks, unit, tasks};
   workers->run(tasks, Share::run_task, &share);
 }
 
 }  // namespace
 
-Status run(const Schedule& schedule, const std::byte* in, std::byte* out, std::byte* workspace, Workers* workers) {
+Result<Program> prepare(const Schedule& schedule) {
   const Level* const level = chosen_level();
   if (level == nullptr) return refused_level();
-  const Catalog& catalog = level->catalog();
-  const Memory memory{in, out, workspace};
+  Program program;
+  program.calls.reserve(schedule.steps.size());
   for (const Step& step : schedule.steps) {
-    const Arguments arguments = bind(step, memory);
-    const Kernel kernel = catalog.find_kernel(step.kernel, arguments);
-    if (kernel.run == nullptr)
+    program.calls.push_back(call_of(step, level->catalog()));
+    if (program.calls.back().kernel.run == nullptr)
       return Status(Code::internal, "the CPU catalog has no " + std::string(name(step.kernel.body)) + " kernel for " +
                                         std::string(name(step.kernel.fold)) + " in " +
                                         std::string(name(step.kernel.accumulate)));
-    run_blocks(kernel, arguments, step.bytes_read + step.bytes_written, workers);
   }
-  return {};
+  return program;
+}
+
+void run(const Program& program, const Pointers& pointers, Workers* workers) {
+  for (const Program::Call& call : program.calls) {
+    Arguments arguments = call.bound;
+    arguments.in = readable(pointers, call.in) + call.in_bytes;
+    arguments.out = writable(pointers, call.out) + call.out_bytes;
+    if (call.values.place != Buffer::Place::none) arguments.values = readable(pointers, call.values);
+    run_blocks(call, arguments, workers);
+  }
 }
 
 }  // namespace ndfold::cpu
