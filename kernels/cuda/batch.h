@@ -6,6 +6,10 @@
 
 namespace ndfold::cuda {
 
+/// Folds whose few elements cost little more than to load them.
+template <class F>
+concept CheapFold = !folds::PivotFold<F> && sizeof(typename F::State) <= 8;
+
 /// A state and an element more: in one step where a fold has it.
 template <class F>
 __device__ typename F::State with_element(const F& fold, typename F::State state, typename F::Value x, Index index) {

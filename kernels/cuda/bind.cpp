@@ -260,9 +260,9 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& 
                     to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
   const bool stores = !maps || (to.lane_axis.out == 1 && std::all_of(step.kept.begin(), step.kept.end(), keeps_packs));
   if (!fits || !stores) return nullptr;
-  const bool in_order = maps || to.lane_axis.out > 0,
-             many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
-  return by_lanes && many && in_order && to.packs_of_run <= lanes ? found.short_lines : found.whole_lines;
+  const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
+  const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
+  return is_short ? found.short_lines : found.whole_lines;
 }
 
 // What depends on where the input begins.

@@ -92,10 +92,6 @@ __device__ bool visit_count(int count, const Visit& visit) {
   }
 }
 
-/// Folds whose few elements cost little more than to load them.
-template <class F>
-concept CheapFold = !folds::PivotFold<F> && sizeof(typename F::State) <= 8;
-
 /// Every lane has kCount packs of each of its rows.
 template <int kCount, class Source, class F>
 __device__ void reduce_even_rows(const Arguments& step, const F& fold, const LanesOfBundle& lanes,

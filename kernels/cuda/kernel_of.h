@@ -96,8 +96,8 @@ template <class Line, class F, class Sink, int kMost, int kLoads, int kBlocks>
 Found with_whole_lines(Found found) {
   found.whole_lines = whole_lines<Line, F, Sink, 1, Tuned<kMost, kLoads, kBlocks>>;
   found.packs_of_line = kLoads;
-  if constexpr (kMost <= kFewThreads)
-    found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, kBlocks>>;
+  if constexpr (kMost <= kFewThreads && (Sink::kMaps || CheapFold<F>))  // others are sooner in bundles
+    found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, std::min(kBlocks, 5)>>;
   return found;
 }
 

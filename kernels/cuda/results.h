@@ -40,12 +40,6 @@ class ResultsOfLane {
     output_ += apart_;
   }
 
-  /// Of the output that is so many further on.
-  __device__ void write_further(int outputs, const F& fold, const typename F::State& state, bool speaks) const {
-    ResultsOfLane there = *this;
-    there.skip(outputs);
-    there.write(fold, state, speaks);
-  }
   /// What comes next is `outputs` further on.
   __device__ void skip(int outputs) {
     to_ += outputs * bytes_;

@@ -130,111 +130,7 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
   }
 }
 
-/// Shares lines out among the lanes that fold them, while they meet: with each step a lane keeps half of its lines, and
-/// gives the others away. So each result is finished, and stored, once.
-template <int kLines>
-struct SharedLines {
-  int lanes;
-
-  /// Lines that a lane is left with, from `first` on; lanes beyond as many as there are lines have them too.
-  __device__ int left() const { return lanes < kLines ? kLines / lanes : 1; }
-  __device__ int first() const {
-    int line = 0;
-#pragma unroll
-    for (int mask = 1, half = kLines / 2; half > 0; mask *= 2, half /= 2)
-      if (mask < lanes && (lane_of_warp() & mask) != 0) line += half;
-    return line;
-  }
-  __device__ bool speaks() const { return (lane_of_warp() & (lanes - 1)) < kLines; }
-
-  /// meet(kept, given) is what is kept of a line's state and of that of the lane `mask` away.
-  template <class State, class Meet>
-  __device__ void share(State (&states)[kLines], const Meet& meet) const {
-#pragma unroll
-    for (int mask = 1, half = kLines / 2; mask < kWarp; mask *= 2, half /= 2) {
-      if (mask >= lanes) continue;
-      const bool upper = (lane_of_warp() & mask) != 0;
-      if (half == 0) states[0] = meet(states[0], states[0], mask);
-#pragma unroll
-      for (int l = 0; l < half; ++l)
-        states[l] = meet(upper ? states[l + half] : states[l], upper ? states[l] : states[l + half], mask);
-    }
-  }
-  template <class F>
-  __device__ void combine(const F& fold, typename F::State (&states)[kLines]) const {
-    const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
-    share(states, [&](const auto& kept, const auto& given, int mask) {
-      return fold.combine(kept, warp.shfl_xor(given, static_cast<unsigned>(mask)));
-    });
-  }
-  /// Of what all lanes know.
-  template <class State>
-  __device__ void keep(State (&states)[kLines]) const {
-    share(states, [](const auto& kept, const auto&, int) { return kept; });
-  }
-};
-
-/// Places in lines, of which the first counts.
-struct FirstPlace {
-  using State = int;
-  __device__ State combine(State a, State b) const { return a < b ? a : b; }
-};
-
-/// Where a line's best value is first in a pack, or far beyond the line.
-template <class Source, class F>
-__device__ int place_of(const PackBatch<Source, 1>& batch, const PacksOfLine& mine, typename F::Value best) {
-  int place = std::numeric_limits<int>::max();
-#pragma unroll
-  for (int i = Source::kSize - 1; i >= 0; --i)
-    if (batch.has(i) && F::same(batch.number(i), best)) place = mine.at(0) * Source::kSize + i;
-  return place;
-}
-
-/// Two looks, where a fold does better with them, are two looks at the whole line. Leaves the states of the lines that
-/// are this lane's then.
-template <class Source, int kLines, class F>
-__device__ void fold_lines(const F& fold, const BatchOfLines<Source, kLines, 1>& batch, const PacksOfLine& mine,
-                           int length, const SharedLines<kLines>& shared, typename F::State (&states)[kLines]) {
-  if constexpr (folds::PivotFold<F>) {
-    using Around = decltype(fold.around(typename F::Value(), 0));
-    typename F::Value first[kLines], pivot[kLines];
-    typename Around::State second[kLines];
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) first[l] = fold_plainly<false>(fold.pivot_fold(), batch.line[l]);
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) {
-      first[l] = combine_lanes(fold.pivot_fold(), first[l], 1, shared.lanes);
-      pivot[l] = fold.pivot(first[l], length);
-    }
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) second[l] = fold_plainly<false>(fold.around(pivot[l], length), batch.line[l]);
-    shared.combine(Around(), second);
-    shared.keep(first);
-    shared.keep(pivot);
-#pragma unroll
-    for (int l = 0; l < kLines; ++l)
-      if (l < shared.left()) states[l] = fold.join(first[l], pivot[l], second[l], length);
-  } else if constexpr (ArgFold<F>) {
-    typename F::Value best[kLines];
-    int place[kLines];
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) {
-      best[l] = combine_lanes(typename F::Values(), fold_plainly<false>(typename F::Values(), batch.line[l]), 1,
-                              shared.lanes);
-      place[l] = place_of<Source, F>(batch.line[l], mine, best[l]);
-    }
-    shared.combine(FirstPlace(), place);
-    shared.keep(best);
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) states[l] = {best[l], place[l] * batch.line[0].weight};
-  } else {
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) states[l] = fold_plainly<false>(fold, batch.line[l]);
-    shared.combine(fold, states);
-  }
-}
-
-/// The same of one line, over any lanes.
+/// The state of a line, over any lanes. Two looks, where a fold does better with them, are two looks at all of it.
 template <class Source, int kPacks, class F, class Combine>
 __device__ typename F::State fold_line_at_once(const F& fold, const PackBatch<Source, kPacks>& batch, int length,
                                                const Combine& combine) {
@@ -274,22 +170,15 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     } else {
       const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, step.lane_axis.out);
       const int length = static_cast<int>(step.lane_axis.size);
-      if constexpr (kLines > 1) {
-        const SharedLines<kLines> shared{mine.lanes};
-        typename F::State states[kLines];
-        fold_lines<Source, kLines>(fold, batch, mine, length, shared, states);
+      const auto combine = [&](const auto& of_lanes, auto state) {
+        return kLines > 1 ? combine_lanes(of_lanes, state, 1, mine.lanes) : scope.combine_near(of_lanes, state);
+      };
+      typename F::State states[kLines];
 #pragma unroll
-        for (int l = 0; l < kLines; ++l) {
-          const int further = (shared.first() + l) * apart;
-          if (l < shared.left())
-            results.write_further(further, fold, states[l], shared.speaks() && first + ahead + further < tiles);
-        }
-      } else {
-        const auto combine = [&](const auto& of_lanes, auto state) { return scope.combine_near(of_lanes, state); };
-        const auto state = fold_line_at_once(fold, batch.line[0], length, combine);
-        results.write_further(0, fold, state, lines.live[0] && mine.lane == 0);
-      }
-      results.skip(stride);
+      for (int l = 0; l < kLines; ++l) states[l] = fold_line_at_once(fold, batch.line[l], length, combine);
+#pragma unroll
+      for (int l = 0; l < kLines; ++l) results.write(fold, states[l], lines.live[l] && mine.lane == 0);
+      results.skip(stride - block);
     }
   }
 }

@@ -15,18 +15,6 @@ namespace {
 constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
 
-// A line of few packs has a lane for each, and a lane has packs of several lines, where that leaves few lanes idle.
-constexpr Index kPacksOfShortLine = 32, kKeptPacksOfShortLine = 8, kFewPacks = 4;
-
-void share_short_lines(Step& step, const Problem& problem) {
-  Tuning& tuning = step.kernel.tuning;
-  const Index line = problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input));
-  const Index packs = line / tuning.vector_bytes, lanes = ceil_power_of_two(packs);
-  const bool kept = problem.kind == RequestKind::softmax;
-  if (packs <= (kept ? kKeptPacksOfShortLine : kPacksOfShortLine) && (packs == lanes || packs <= kFewPacks))
-    tuning.lanes_per_row = static_cast<int>(lanes);
-}
-
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
 Index blocks_of(const Step& step, const DeviceFacts& device) {
   const Index rows = elements(step.kept),
@@ -54,7 +42,8 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   const TuningRow& tuned = tuning_for(device, question_of("rows_in_lanes", problem));
   Step step = fold_step(problem, Body::rows, tuned);
   step.kernel.scope = Scope::lanes;
-  if (has_whole_lines(problem, device)) share_short_lines(step, problem);
+  if (has_whole_lines(problem, device) && has_packs_for_lanes(problem))
+    step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(packs_of_line(problem)));
   step.launch.grid = {1, blocks_of(step, device), 1};
   settle(step, tuned.residency, device);
   return {.steps = {step}};

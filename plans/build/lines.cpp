@@ -1,6 +1,7 @@
 #include "plans/build/lines.h"
 
 #include "plans/build/builders.h"
+#include "plans/build/geometry.h"
 
 #include <algorithm>
 
@@ -9,9 +10,22 @@ namespace {
 
 constexpr Index kVectorBytes = 16;
 
-// Lines of a reduction: up to here those that leave lanes without a pack come sooner in bundles. Sums of rows of 12 and
-// 40 f32 take 290 and 327 us by lanes where a stream takes 239.
-constexpr Index kUnevenPacks = 16;
+// Lines of a reduction: up to here those that leave lanes without a pack come sooner in bundles, and so do those of
+// folds that take many instructions to meet, but where they are few. Sums of 1 GiB of rows of 4, 16 and 64 f32 take
+// 308, 264 and 256 us by lanes, 315, 290 and 288 in bundles; of 12 and 40 290 and 327; variances of 64 367 and 291.
+constexpr Index kShortLinePacks = 16;
+constexpr double kFewBytes = 512 * 1024;
+
+bool is_cheap(const Problem& problem) {
+  switch (problem.fold) {
+    case FoldKind::var:
+    case FoldKind::std_dev:
+    case FoldKind::logsumexp:
+    case FoldKind::argmax:
+    case FoldKind::argmin: return false;
+    default: return true;
+  }
+}
 
 }  // namespace
 
@@ -47,10 +61,20 @@ bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {
          std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole);
 }
 
+Index packs_of_line(const Problem& problem) {
+  return problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) / kVectorBytes;
+}
+
+bool has_packs_for_lanes(const Problem& problem) {
+  const Index packs = packs_of_line(problem);
+  if (problem.kind == RequestKind::softmax) return packs <= (packs == ceil_power_of_two(packs) ? 8 : 4);
+  return packs <= 32 && packs == ceil_power_of_two(packs) && (problem.bytes_in() <= kFewBytes || is_cheap(problem));
+}
+
 bool suits_lines(const Problem& problem, const DeviceFacts& device) {
   if (!has_whole_lines(problem, device) || !fits_warp(problem)) return false;
-  const Index packs = problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) / kVectorBytes;
-  return problem.kind == RequestKind::softmax || packs > kUnevenPacks || (packs & (packs - 1)) == 0;
+  return problem.kind == RequestKind::softmax || packs_of_line(problem) > kShortLinePacks ||
+         has_packs_for_lanes(problem);
 }
 
 }  // namespace ndfold
