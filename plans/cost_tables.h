@@ -43,7 +43,7 @@ inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB
 /// 0.70 to 0.84, by how far their rows lie apart.
 inline constexpr StairRow kRowOverlap[] = {{1, 0.77}, {2, 0.91}, {1e300, 1.0}};
-inline constexpr StairRow kColumnOverlap[] = {{1, 0.90}, {2, 0.95}, {1e300, 1.0}};
+inline constexpr StairRow kColumnOverlap[] = {{1, 0.87}, {2, 0.95}, {1e300, 1.0}};
 
 /// Rows that are runs apart, beside lines: addresses cost as much as elements. [128,256,2048] axes 0 and 2, f32 and
 /// bf16.
@@ -61,7 +61,7 @@ inline constexpr double kHalfFoldInRuns = 0.60;
 /// from 256 MiB on).
 inline constexpr double kUnevenColumns = 0.54;
 inline constexpr double kUnevenInCluster = 0.46;  // [4097,16384] axis 0 0.48 instead of 0.71
-inline constexpr double kUnevenInGrid = 0.45;     // [262144,3] axis 0 17 to 18 us, 23 in two launches
+inline constexpr double kUnevenInGrid = 0.36;     // 0.17 instead of 0.46: of 8 MiB, 7 columns and more are sooner in two launches
 inline constexpr double kUnevenInTwo = 0.86;
 
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
@@ -74,7 +74,7 @@ inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 3}, {6 << 
 
 /// Clusters that all begin at once load together and store together: [4096,512], [16384,256] and [16384,255] axis 0
 /// take 15, 33 and 50 us where those that take turns would take 12, 23 and 36.
-inline constexpr double kClustersAtOnce = 0.66;
+inline constexpr double kClustersAtOnce = 0.72;
 
 /// What a cluster and a grid take for columns beyond what their bytes do: to begin, to leave and to read states. Small
 /// softmaxes of [2048,256] and [32768,16] axis 0 take 9.1 and 15.2 us; 6.3 and 7.2 by their bytes.

@@ -54,6 +54,7 @@ void fold_bundle(const Arguments& step, const FoldParameters& parameters, Bundle
     fold_groups(lanes, bundle, leaf);
     if (leaves > 1) tree.push(leaf);
   }
+  bundle.offsets = nullptr;
   const State* states = leaves > 1 ? tree.result() : leaf;
   for (Index g = 0; g < groups; ++g) spread<A>(states[g], all + g * kLanes<LanesOf<A>>);
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
-constexpr Index kMappedPacks = 16;  // of a lane, where the value behind them stays
+constexpr Index kLongestWholeLine = 8192;  // of a block's reduction: [16384,16384] bf16 takes 134 us, usually 123
+constexpr Index kMappedPacks = 16;         // of a lane, where the value behind them stays
 
 Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 Index power_of_two(Index n) {
@@ -255,6 +256,7 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& 
   const auto keeps_packs = [&](const Axis& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
   const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
   const Index lanes = by_lanes ? to.lanes : bound.launch.threads;
+  if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return nullptr;
   const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && to.whole_runs &&
                     to.packs_of_run <= lanes * found.packs_of_line &&
                     to.tiles < std::numeric_limits<std::int32_t>::max() / 2;

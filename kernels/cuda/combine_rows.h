@@ -18,14 +18,21 @@ concept MeasuredFold = requires(typename F::State s) {
 template <class Value, class Combine>
 __device__ Value meet_lanes(Value value, int from, int to, const Combine& combine) {
   const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
-  if constexpr (std::is_arithmetic_v<Value>) {  // steps of a loop would take longer than what they do
-#pragma unroll
-    for (int mask = 1; mask < kWarp; mask *= 2)
-      if (mask >= from && mask < to) value = combine(value, warp.shfl_xor(value, mask));
-  } else {
-    for (int mask = from; mask < to; mask *= 2) value = combine(value, warp.shfl_xor(value, mask));
-  }
+  for (int mask = from; mask < to; mask *= 2) value = combine(value, warp.shfl_xor(value, mask));
   return value;
+}
+
+/// The same of numbers, from 1 on, without the steps of a loop, which take longer than what is done in them: where
+/// nothing else is as short. Where many rows follow one another, a loop that ends at once is sooner.
+template <int kMask = 1, class F>
+__device__ typename F::State combine_near_lanes(const F& fold, typename F::State state, int to) {
+  if constexpr (kMask < kWarp && std::is_arithmetic_v<typename F::State>) {
+    if (kMask >= to) return state;
+    const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+    return combine_near_lanes<2 * kMask>(fold, fold.combine(state, warp.shfl_xor(state, kMask)), to);
+  } else {
+    return state;
+  }
 }
 
 /// Folds of a value and its index, where elements are values.

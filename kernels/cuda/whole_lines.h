@@ -65,7 +65,8 @@ struct BatchOfLines {
 /// Over the lanes of a line; of several a lane, those of a warp.
 template <int kTurn, int kLines, class F>
 __device__ typename F::State combine_line(const F& fold, typename F::State state, int lanes) {
-  return kLines > 1 ? combine_lanes(fold, state, 1, lanes) : combine_lanes_of_row<kTurn>(fold, state, lanes);
+  if (kLines > 1 || lanes <= kWarp) return combine_near_lanes(fold, state, lanes);
+  return combine_block_in_turn<kTurn>(fold, state);
 }
 
 /// Numbers are multiplied with the scale where they become powers; of a negative one, all are turned around before.
@@ -170,8 +171,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     } else {
       const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, step.lane_axis.out);
       const int length = static_cast<int>(step.lane_axis.size);
-      const auto combine = [&](const auto& of_lanes, auto state) {
-        return kLines > 1 ? combine_lanes(of_lanes, state, 1, mine.lanes) : scope.combine_near(of_lanes, state);
+      const auto combine = [&]<class Of>(const Of& of_lanes, typename Of::State state) {
+        if constexpr (std::is_arithmetic_v<typename Of::State>)
+          if (kLines > 1 || mine.lanes <= kWarp) return combine_near_lanes(of_lanes, state, mine.lanes);
+        return scope.combine_near(of_lanes, state);
       };
       typename F::State states[kLines];
 #pragma unroll
