@@ -61,7 +61,7 @@ inline constexpr double kHalfFoldInRuns = 0.60;
 /// from 256 MiB on).
 inline constexpr double kUnevenColumns = 0.54;
 inline constexpr double kUnevenInCluster = 0.46;  // [4097,16384] axis 0 0.48 instead of 0.71
-inline constexpr double kUnevenInGrid = 0.36;     // 0.17 instead of 0.46: of 8 MiB, 7 columns and more are sooner in two launches
+inline constexpr double kUnevenInGrid = 0.36;     // 0.17 instead of 0.46; of 8 MiB two launches are sooner
 inline constexpr double kUnevenInTwo = 0.86;
 
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,

@@ -92,7 +92,8 @@ TEST(Geometry, ColumnsWaitInRegistersInPanelsAsWideAsTheirRowsLeaveRoomFor) {
   EXPECT_EQ(kept_panel(100, kMany, 16), (KeptPanel{128, kMany / 128, 448})) << "no more threads than rows need";
   EXPECT_EQ(kept_panel(256, kMany, 16), (KeptPanel{64, kMany / 64, 512}));
   EXPECT_EQ(kept_panel(8, 65536, 4), (KeptPanel{128, 512, 64})) << "few columns are shared out among many blocks";
-  EXPECT_EQ(kept_panel(8, 4096, 4), (KeptPanel{16, 256, 32})) << "where all of them are small, in panels narrower still";
+  EXPECT_EQ(kept_panel(8, 4096, 4), (KeptPanel{16, 256, 32}))
+      << "where all of them are small, in panels narrower still";
   EXPECT_EQ(kept_panel(8, 3, 4), (KeptPanel{4, 1, 32}));
 }
 

@@ -11,7 +11,7 @@ struct Judged {
   bool refused = false, missing = false;  // the planner said no; the tables lack a kernel
   std::string strategy;
   std::set<Site> barriers;
-  bool whole_lines = false;  // a step went to Found::whole_lines
+  bool whole_lines = false;  // a step went to Bound::whole_lines
   ndfold::test::Real worst = 0;
 };
 
