@@ -25,6 +25,9 @@ inline constexpr int kKeptBytesOfBundle = 96;
 /// Places of a ring of bundles, and the shared bytes before the first one (plans/build/in_bundles.cpp).
 inline constexpr int kMostPlaces = 4, kArrivalBytes = 64;
 
+/// Runs whose places a block knows at a time (whole_runs.h).
+inline constexpr int kRunsOfTable = 2048;
+
 /// Of a place for so many bytes, wherever they begin in a unit of 16.
 constexpr Index place_bytes(Index bytes) { return (bytes + 15) / 16 * 16 + 16; }
 

@@ -267,6 +267,32 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& 
   return is_short ? found.short_lines : found.whole_lines;
 }
 
+// Whether numbers of elements rise from one to the next, row-major.
+bool rises(const std::vector<Axis>& axes) {
+  Index nearer = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (axis->size == 1) continue;
+    if (axis->out <= nearer) return false;
+    nearer += (axis->size - 1) * axis->out;
+  }
+  return true;
+}
+
+// The kernel for runs that are whole packs wherever the first one is, and room for the places of some.
+Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) {
+  const Arguments& to = bound.arguments;
+  constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
+  Index span = 0;
+  for (const Axis& axis : step.reduced) span += (axis.size - 1) * std::abs(axis.in);
+  const bool fits = found.whole_runs != nullptr && to.whole_runs && to.part % bound.pack == 0 &&
+                    to.reduced / bound.pack < kMost / 2 && span / bound.pack < kMost &&
+                    (to.scope == Scope::lanes || to.scope == Scope::block);
+  if (!fits || (found.runs_in_order && !rises(step.reduced))) return nullptr;
+  const Index runs = std::min<Index>(kRunsOfTable, to.reduced / to.lane_axis.size);
+  bound.launch.shared_bytes += ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
+  return found.whole_runs;
+}
+
 // What depends on where the input begins.
 void cover(const Bound& bound, int phase, Arguments& to) {
   if (bound.bundles || bound.joined || bound.shifted) return;
@@ -356,6 +382,7 @@ Bound bind(const Step& step, const Found& found) {
   bound.runs_begin_alike = begin_alike(to, bound.pack);
   cover(bound, 0, to);
   bound.whole_lines = kernel_of_whole_lines(step, found, bound);
+  if (bound.whole_lines == nullptr) bound.whole_lines = kernel_of_whole_runs(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
 }

@@ -19,6 +19,8 @@ struct Found {
       nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
   int packs_of_line = 0;
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
+  Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
+  bool runs_in_order = false;    ///< it takes elements in the order of their numbers alone
 };
 
 struct Pointers {

@@ -12,6 +12,7 @@
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/whole_lines.h"
+#include "kernels/cuda/whole_runs.h"
 
 namespace ndfold::cuda {
 
@@ -101,6 +102,15 @@ Found with_whole_lines(Found found) {
   return found;
 }
 
+// The same step where runs are whole packs.
+template <class Source, class F>
+Found with_whole_runs(Found found) {
+  constexpr int kBlocks = sizeof(typename F::State) > 8 && !ArgFold<F> ? 3 : 4;
+  found.whole_runs = whole_runs<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>;
+  found.runs_in_order = ArgFold<F>;
+  return found;
+}
+
 // Reductions: elements are read once.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key, const Layout& layout) {
@@ -117,14 +127,17 @@ Found reduction(const KernelKey& key, const Layout& layout) {
     if (layout.in_line && packs) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
-      if constexpr (kBody == Body::rows)
-        return with_whole_lines < Line, F, ResultSink, kFewThreads, kManyLoads,
-               large ? 3
-                     : 4 > (key.tuning.unroll <= kFewLoads ? kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain,
-                                                                    kFewThreads, kFewLoads, kBlocks + 1>()
-                                                           : kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain,
-                                                                    kFewThreads, kManyLoads, kBlocks>());
-      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+      if constexpr (kBody == Body::rows) {
+        constexpr int kLineBlocks = large ? 3 : 4;
+        Found found =
+            key.tuning.unroll <= kFewLoads
+                ? kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks + 1>()
+                : kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+        if constexpr (ArgFold<F>) found = with_whole_runs<Line, F>(found);
+        return with_whole_lines<Line, F, ResultSink, kFewThreads, kManyLoads, kLineBlocks>(found);
+      }
+      constexpr int kLineBlocks = ArgFold<F> ? 3 : kBlocks;  // which look for indices last
+      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kLineBlocks>();
     }
     if constexpr (kBody == Body::columns)
       if (layout.shifted) return shifted<Line, F, kBlocks>(key);
@@ -134,6 +147,10 @@ Found reduction(const KernelKey& key, const Layout& layout) {
         return kernel<kBody, Scattered, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
       return kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
+    if constexpr (kBody == Body::rows)
+      if (key.scope != Scope::grid)
+        return with_whole_runs<Dense, F>(
+            kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>());
   }
   if (key.scope == Scope::grid)
     return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, 2>();

@@ -32,10 +32,22 @@ template <class A>
 struct Variance : folds::Variance<A> {
   using State = folds::Moments<A>;
   __device__ State combine(State a, State b) const {
-    const A count = a.count + b.count, inverse = reciprocal(count);
-    const A of_a = a.count * inverse, of_b = b.count * inverse, distance = b.mean - a.mean, between = distance * of_b;
-    const State whole{count, a.mean + between, a.variance * of_a + b.variance * of_b + between * (distance * of_a)};
+    const State whole = combine(a, b, Shares(a.count, b.count));
     return b.count == 0 ? a : a.count == 0 ? b : whole;
+  }
+  /// What states of so many elements have of the whole: the same for columns that lie side by side.
+  struct Shares {
+    A count, of_a, of_b;
+    __device__ Shares(A a, A b) : count(a + b) {
+      const A inverse = reciprocal(count);
+      of_a = a * inverse;
+      of_b = b * inverse;
+    }
+  };
+  __device__ static State combine(State a, State b, Shares shares) {
+    const A distance = b.mean - a.mean, between = distance * shares.of_b;
+    return {shares.count, a.mean + between,
+            a.variance * shares.of_a + b.variance * shares.of_b + between * (distance * shares.of_a)};
   }
   /// The quotient is corrected, so that equal elements have themselves as mean.
   __device__ A pivot(A sum, Index n) const {

@@ -20,6 +20,31 @@ struct TreeLevels {
   typename F::State at[Exact<F> ? 1 : kLevels][kColumns];
 };
 
+template <class State, int kColumns>
+__device__ void copy_columns(State (&to)[kColumns], const State (&from)[kColumns]) {
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) to[c] = from[c];
+}
+
+/// Adds states of a lane's columns, in which it has as many elements each: shares of them are alike in all columns.
+template <class F, int kColumns>
+__device__ void add_columns(const F& fold, typename F::State (&states)[kColumns],
+                            const typename F::State (&more)[kColumns]) {
+  if constexpr (requires { typename F::Shares; } && kColumns > 1) {
+    if (more[0].count == 0) return;
+    if (states[0].count != 0) {
+      const typename F::Shares shares(states[0].count, more[0].count);
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) states[c] = fold.combine(states[c], more[c], shares);
+    } else {
+      copy_columns(states, more);
+    }
+  } else {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) states[c] = fold.combine(states[c], more[c]);
+  }
+}
+
 /// The states of at most 16 batches, one after the other; the words are the tree's.
 template <class F, int kColumns>
 class Sequence {
@@ -33,9 +58,10 @@ class Sequence {
   }
 
   __device__ void push(const State (&states)[kColumns]) {
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c)
-      running_[c] = folds::PivotFold<F> && is_empty_ ? states[c] : fold_->combine(running_[c], states[c]);
+    if (folds::PivotFold<F> && is_empty_)  // where combining is dear, not with an identity
+      copy_columns(running_, states);
+    else
+      add_columns(*fold_, running_, states);
     is_empty_ = false;
   }
   __device__ void push_one(int column, const State& state) {
@@ -66,12 +92,10 @@ class Tree {
   }
 
   __device__ void push(const State (&states)[kColumns]) {
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c)
-      if (folds::PivotFold<F> && batches_ == 0)  // where combining is dear, not with an identity
-        running_[c] = states[c];
-      else
-        running_[c] = fold_.combine(running_[c], states[c]);
+    if (folds::PivotFold<F> && batches_ == 0)  // where combining is dear, not with an identity
+      copy_columns(running_, states);
+    else
+      add_columns(fold_, running_, states);
     if constexpr (!Exact<F>) pushed();
   }
 
@@ -86,14 +110,15 @@ class Tree {
   }
 
   __device__ void result(State (&states)[kColumns]) {
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c)
-      states[c] = Exact<F> || merges_ == 0 ? running_[c] : fold_.combine(merged_[c], running_[c]);
+    if (Exact<F> || merges_ == 0) {
+      copy_columns(states, running_);
+    } else {
+      copy_columns(states, merged_);
+      add_columns(fold_, states, running_);
+    }
     if constexpr (!Exact<F>)
       for (int level = 0; carried_ != 0; ++level, carried_ /= kWay)
-        if (carried_ % kWay != 0)
-#pragma unroll
-          for (int c = 0; c < kColumns; ++c) states[c] = fold_.combine(levels_.at[level][c], states[c]);
+        if (carried_ % kWay != 0) add_before(levels_.at[level], states);
   }
   __device__ State result() {
     static_assert(kColumns == 1);
@@ -105,24 +130,29 @@ class Tree {
  private:
   // The running state becomes part of the merged one, which becomes the next digit of level 0 when it has 16 of them.
   __device__ void carry() {
+    if (merges_ == 0)
+      copy_columns(merged_, running_);
+    else
+      add_columns(fold_, merged_, running_);
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      merged_[c] = merges_ == 0 ? running_[c] : fold_.combine(merged_[c], running_[c]);
-      running_[c] = fold_.identity();
-    }
+    for (int c = 0; c < kColumns; ++c) running_[c] = fold_.identity();
     batches_ = 0;
     if (++merges_ == kWay) carry_far();
   }
 
+  // What came before the states.
+  __device__ void add_before(const State (&earlier)[kColumns], State (&states)[kColumns]) const {
+    State whole[kColumns];
+    copy_columns(whole, earlier);
+    add_columns(fold_, whole, states);
+    copy_columns(states, whole);
+  }
   // A full level becomes a digit of the one above.
   __device__ void carry_far() {
     unsigned before = carried_++;
     for (int level = 0;; ++level, before /= kWay) {
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        if (before % kWay != 0) merged_[c] = fold_.combine(levels_.at[level][c], merged_[c]);
-        levels_.at[level][c] = merged_[c];
-      }
+      if (before % kWay != 0) add_before(levels_.at[level], merged_);
+      copy_columns(levels_.at[level], merged_);
       if (before % kWay != kWay - 1 || level + 1 == Levels::kLevels) break;
     }
     merges_ = 0;

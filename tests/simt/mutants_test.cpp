@@ -77,6 +77,15 @@ const std::vector<Case>& cases() {
       {"joined", reduce(ReduceOp::sum, 0), "columns_in_block", {1003, 3}, {3}, kDevice, Values::positive},
       {"whole_lines", reduce(ReduceOp::sum, 1), "rows_in_lanes", {13, 516}, {13}, kDevice, Values::positive, 0},
       {"whole_softmax", SoftmaxSpec{.axes = {1}}, "rows_in_lanes", {13, 260}, {13, 260}, kDevice, Values::mixed, 0},
+      {"whole_runs",
+       ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2}},
+       "rows_in_block",
+       {2148, 2, 12},
+       {2},
+       kDevice,
+       Values::positive,
+       0},
+      {"best_columns", reduce(ReduceOp::argmax, 0), "columns_in_block", {93, 76}, {76}, kDevice, Values::ascending, 0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {260, 76}, {260, 76}, kDevice, Values::mixed}};
@@ -95,7 +104,7 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
   if (takes_lines) {
-    found.whole_lines = under_test;
+    (found.whole_runs != nullptr ? found.whole_runs : found.whole_lines) = under_test;
     found.short_lines = nullptr;
     return found;
   }

@@ -30,7 +30,7 @@ MUTANTS = [
     ("absent_elements", "batch.h", "!kAll && !view.has(group)", "!kAll && group > 0 && !view.has(group)", "maximum"),
     ("pack_end", "pack.h", "if (i >= low && i < high) pack", "if (i >= low && i <= high) pack", "rows"),
     ("store_end", "pack.h", "if (i >= low && i < high) to", "if (i >= low && i <= high) to", "softmax"),
-    ("tree_merge", "tree.h", "Exact<F> || merges_ == 0 ?", "Exact<F> || merges_ < 2 ?", "deep"),
+    ("tree_merge", "tree.h", "Exact<F> || merges_ == 0)", "Exact<F> || merges_ < 2)", "deep"),
     ("tree_level", "tree.h", "if (carried_ % kWay != 0)", "if (carried_ % kWay == 0)", "deepest"),
     ("warps", "combine_rows.h", "lane < warps ?", "lane <= warps ?", "rows"),
     ("half_the_lanes", "combine_rows.h", "mask < to;", "mask < to / 2;", "rows"),
@@ -81,6 +81,12 @@ MUTANTS = [
     ("line_packs", "whole_lines.h", "return at(u) < packs;", "return at(u) < packs - 1;",
      "whole_lines"),
     ("line_elsewhere", "whole_lines.h", "sum[l] += mine.has(u) ? of_pack : A(0);", "sum[l] += of_pack;", "whole_softmax"),
+    ("table_run", "whole_runs.h", "const bool carry = pack_ >= of_run_;", "const bool carry = pack_ > of_run_;", "whole_runs"),
+    ("table_last", "whole_runs.h", "there += pack + u * lanes_ < last;", "there += pack + u * lanes_ < last - 1;",
+     "whole_runs"),
+    ("table_next", "whole_runs.h", "first += kRunsOfTable)", "first += kRunsOfTable + 1)", "whole_runs"),
+    ("best_batch", "column_best.h", "batch_[column] = batches_;", "batch_[column] = 0;", "best_columns"),
+    ("best_row", "column_best.h", "if (row < rows.end && F::same(", "if (row + 1 < rows.end && F::same(", "best_columns"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -121,6 +127,9 @@ KERNELS = {
                                      "1, Tuned<1024, 8>>"),
     "whole_softmax": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
+    "whole_runs": ("whole_runs.h", "whole_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
+    "best_columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, folds::ArgMax<float>, NearScope, ResultSink, "
+                                  "ReadAgain, Tuning>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),

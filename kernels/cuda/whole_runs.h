@@ -1,0 +1,170 @@
+// Body rows where all runs are whole packs: where each run begins stands in shared memory, so that a pack costs a few
+// instructions however many axes are walked. No pack is cut, and no end is looked for but that of the tile's part.
+#pragma once
+#include "kernels/cuda/row_batch.h"
+#include "kernels/cuda/sinks.h"
+
+namespace ndfold::cuda {
+
+/// Where some of a tile's runs begin, in packs from its first element on.
+class RunTable {
+ public:
+  __device__ RunTable() : begins_(reinterpret_cast<int*>(shared_memory() + kExchangeBytes)) {}
+
+  /// Runs [first, first + count) from now on. All threads of a block come together.
+  template <int kSize>
+  __device__ void hold(const Arguments& step, int first, int count) {
+    if (first == first_ && count == count_) return;
+    const auto block = cg::this_thread_block();
+    if (first_ >= 0) block.sync();  // nobody looks for a run that was here before
+    for (int run = thread_of_block(); run < count; run += threads_of_block())
+      begins_[run] = static_cast<int>(offsets(step, step.walk, first + run).in / kSize);
+    block.sync();  // where all runs begin is there
+    first_ = first;
+    count_ = count;
+  }
+  __device__ int begin(int run) const { return begins_[run]; }
+
+ private:
+  int* begins_;
+  int first_ = -1, count_ = 0;
+};
+
+/// A lane's packs of a part: every `lanes`-th, numbered through all runs of the tile.
+class PacksOfRuns {
+ public:
+  __device__ PacksOfRuns(const Arguments& step, int lane, int lanes)
+      : of_run_(static_cast<int>(step.packs_of_run)),
+        lane_(lane),
+        lanes_(lanes),
+        runs_further_(static_cast<int>(quotient(lanes, step.by_packs))),
+        packs_further_(lanes - runs_further_ * of_run_) {}
+
+  /// Calls visit(std::bool_constant of whether it is whole, number of its first pack, batch) for batches of the lane's
+  /// packs among [begin, end).
+  template <int kUnroll, class Source, class Visit>
+  __device__ void visit(const Arguments& step, RunTable& table, const PackOf<Source>* tile, int begin, int end,
+                        const Visit& visit) {
+    const auto run_of = [&](int pack) { return static_cast<int>(quotient(pack, step.by_packs)); };
+    const int stride = kUnroll * lanes_, last_run = run_of(end - 1) + 1;
+    for (int first = run_of(begin); first < last_run; first += kRunsOfTable) {
+      const int count = last_run - first < kRunsOfTable ? last_run - first : kRunsOfTable;
+      table.hold<Source::kSize>(step, first, count);
+      const int before = first * of_run_, after = before + count * of_run_;
+      const int last = after < end ? after : end;
+      int pack = (before > begin ? before : begin) + lane_;
+      run_ = run_of(pack) - first;
+      pack_ = pack - before - run_ * of_run_;
+      for (; pack - lane_ + stride <= last; pack += stride)  // all lanes together: fold_whole_packs()
+        visit(std::true_type(), pack, load<true, kUnroll, Source>(table, tile, kUnroll));
+      if (pack >= last) continue;
+      int there = 1;
+#pragma unroll
+      for (int u = 1; u < kUnroll; ++u) there += pack + u * lanes_ < last;
+      visit(std::false_type(), pack, load<false, kUnroll, Source>(table, tile, there));
+    }
+  }
+
+  /// Of the batch that begins with `pack`: the first of its elements, in the order of the tile, that is the one looked
+  /// for.
+  template <int kUnroll, class Source, class IsIt>
+  __device__ Index find(const Arguments& step, const PackOf<Source>* tile, int pack, int end, const IsIt& is_it) const {
+    constexpr int kSize = Source::kSize;
+    Index found = std::numeric_limits<Index>::max();
+#pragma unroll
+    for (int u = kUnroll - 1; u >= 0; --u) {
+      const int at = pack + u * lanes_;
+      if (at >= end) continue;
+      const auto run = quotient(at, step.by_packs);
+      const Offsets begin = offsets(step, step.walk, run);
+      const int in_run = at - static_cast<int>(run) * of_run_;
+      const auto elements = tile[begin.in / kSize + in_run];
+#pragma unroll
+      for (int i = kSize - 1; i >= 0; --i)
+        if (is_it(number_of<Source>(elements, i)))
+          found = begin.out + (static_cast<Index>(in_run) * kSize + i) * step.lane_axis.out;
+    }
+    return found;
+  }
+
+ private:
+  // Of packs that are not there, the first once more: a load that is no branch.
+  template <bool kAll, int kUnroll, class Source>
+  __device__ PackBatch<Source, kUnroll> load(const RunTable& table, const PackOf<Source>* tile, int there) {
+    PackBatch<Source, kUnroll> batch;
+    batch.weight = 0;
+    batch.count = there;
+    const PackOf<Source>* const first = tile + (table.begin(run_) + pack_);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const bool here = kAll || u < there;
+      batch.packs[u] = *(u == 0 || !here ? first : tile + (table.begin(run_) + pack_));
+      batch.starts[u] = 0;
+      pack_ += packs_further_;
+      const bool carry = pack_ >= of_run_;
+      if (carry) pack_ -= of_run_;
+      run_ += runs_further_ + carry;
+    }
+    return batch;
+  }
+
+  int of_run_, lane_, lanes_, runs_further_, packs_further_;
+  int run_ = 0, pack_ = 0;  // of the next pack: in the table, and in its run
+};
+
+/// The state of a part. An index is looked for when the best value of all is known: in the batches that a lane met it
+/// in first.
+template <int kUnroll, class Source, class F, class Scope>
+__device__ typename F::State fold_runs(const Arguments& step, const F& fold, const Scope& scope, RunTable& table,
+                                       const PackOf<Source>* tile, int begin, int end) {
+  PacksOfRuns packs(step, scope.lane(), scope.lanes());
+  if constexpr (ArgFold<F>) {
+    using Values = typename F::Values;
+    auto best = Values().identity();
+    int batch_of_best = -1;
+    packs.visit<kUnroll, Source>(step, table, tile, begin, end, [&](auto all, int pack, const auto& batch) {
+      const auto of_batch = fold_plainly<decltype(all)::value>(Values(), batch);
+      if (batch_of_best >= 0 && F::same(Values().combine(best, of_batch), best)) return;
+      best = of_batch;
+      batch_of_best = pack;
+    });
+    const auto of_all = scope.combine_near(Values(), best);
+    Index index = std::numeric_limits<Index>::max();
+    if (batch_of_best >= 0 && F::same(best, of_all))
+      index = packs.find<kUnroll, Source>(step, tile, batch_of_best, end, [&](auto x) { return F::same(x, of_all); });
+    return {of_all, scope.combine_near(folds::Min<Index>(), index)};
+  } else {
+    TreeLevels<F, 1> levels;
+    Tree<F, 1> tree(fold, levels);
+    packs.visit<kUnroll, Source>(step, table, tile, begin, end, [&](auto all, int, const auto& batch) {
+      push_view<decltype(all)::value, false>(fold, batch, false, tree);
+    });
+    return scope.combine_near(fold, tree.result());
+  }
+}
+
+/// Parts begin with whole packs. Lanes of a tile that is not there fold the first one, so that exchanges find them.
+template <class Source, class F, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    whole_runs(const __grid_constant__ Arguments step) {
+  constexpr int kSize = Source::kSize;
+  const NearScope scope(step);
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  RunTable table;
+  const Index stride = gridDim.y * scope.tiles_at_once();
+  for (Index first = blockIdx.y * scope.tiles_at_once(); first < step.tiles; first += stride)
+    for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
+      const Index tile = scope.tile_of(first);
+      const bool live = tile < step.tiles;
+      const Offsets base = offsets(step, step.tile, live ? tile : 0);
+      const auto* const from = reinterpret_cast<const PackOf<Source>*>(
+          reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
+      const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
+      const auto state = fold_runs<Tuning::kUnroll, Source>(step, fold, scope, table, from,
+                                                            static_cast<int>(begin / kSize),
+                                                            static_cast<int>(end / kSize));
+      if (live && scope.speaks()) sink_state(step, fold, state, base.out, tile * step.parts + part);
+    }
+}
+
+}  // namespace ndfold::cuda
