@@ -1,6 +1,7 @@
 #include "kernels/cuda/bind.h"
 
 #include "kernels/cuda/layouts.h"
+#include "kernels/cuda/whole_packs.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,10 +12,8 @@ namespace {
 
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
-constexpr Index kLongestWholeLine = 8192;  // of a block's reduction: [16384,16384] bf16 takes 134 us, usually 123
 constexpr Index kMappedPacks = 16;         // of a lane, where the value behind them stays
 
-Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 Index power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
 }
@@ -250,49 +249,6 @@ void bind_permute(const Step& step, Bound& bound) {
   bound.launch.shared_bytes = static_cast<Index>(to.tile_width) * (to.tile_height + 1) * bound.element_bytes;
 }
 
-// The kernel for lines that are whole packs wherever one begins with a whole pack, as is what is written of them.
-Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& bound) {
-  const Arguments& to = bound.arguments;
-  const auto keeps_packs = [&](const Axis& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
-  const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
-  const Index lanes = by_lanes ? to.lanes : bound.launch.threads;
-  if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return nullptr;
-  const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && to.whole_runs &&
-                    to.packs_of_run <= lanes * found.packs_of_line &&
-                    to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
-  const bool stores = !maps || (to.lane_axis.out == 1 && std::all_of(step.kept.begin(), step.kept.end(), keeps_packs));
-  if (!fits || !stores) return nullptr;
-  const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
-  const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
-  return is_short ? found.short_lines : found.whole_lines;
-}
-
-// Whether numbers of elements rise from one to the next, row-major.
-bool rises(const std::vector<Axis>& axes) {
-  Index nearer = 0;
-  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    if (axis->size == 1) continue;
-    if (axis->out <= nearer) return false;
-    nearer += (axis->size - 1) * axis->out;
-  }
-  return true;
-}
-
-// The kernel for runs that are whole packs wherever the first one is, and room for the places of some.
-Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) {
-  const Arguments& to = bound.arguments;
-  constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
-  Index span = 0;
-  for (const Axis& axis : step.reduced) span += (axis.size - 1) * std::abs(axis.in);
-  const bool fits = found.whole_runs != nullptr && to.whole_runs && to.part % bound.pack == 0 &&
-                    to.reduced / bound.pack < kMost / 2 && span / bound.pack < kMost &&
-                    (to.scope == Scope::lanes || to.scope == Scope::block);
-  if (!fits || (found.runs_in_order && !rises(step.reduced))) return nullptr;
-  const Index runs = std::min<Index>(kRunsOfTable, to.reduced / to.lane_axis.size);
-  bound.launch.shared_bytes += ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
-  return found.whole_runs;
-}
-
 // What depends on where the input begins.
 void cover(const Bound& bound, int phase, Arguments& to) {
   if (bound.bundles || bound.joined || bound.shifted) return;
@@ -381,8 +337,7 @@ Bound bind(const Step& step, const Found& found) {
   }
   bound.runs_begin_alike = begin_alike(to, bound.pack);
   cover(bound, 0, to);
-  bound.whole_lines = kernel_of_whole_lines(step, found, bound);
-  if (bound.whole_lines == nullptr) bound.whole_lines = kernel_of_whole_runs(step, found, bound);
+  bound.whole_lines = kernel_of_whole_packs(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
 }

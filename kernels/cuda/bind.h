@@ -45,7 +45,7 @@ struct Layout {
   bool shifted = false;    ///< columns: no whole packs, of rows that follow one another (Shifted in source.h)
   int kept_rows = 0;       ///< columns: as kept_columns() says, where registers have room for a panel; else 0
   bool joined = false;     ///< columns: few, no whole packs, of rows that follow one another (joined_rows.h)
-  bool in_line = false;    ///< rows: all elements behind an output are neighbours; columns: they lie along one axis
+  bool in_line = false;    ///< all elements behind an output lie along one axis
 };
 
 /// How the step's buffers lie, before a kernel is chosen.

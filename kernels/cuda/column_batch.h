@@ -197,18 +197,14 @@ __device__ void push_rows(const F& fold, const Pack<typename Source::Element, So
 #pragma unroll
   for (int c = 0; c < kSize; ++c) {
     const ColumnBatch<Source, kUnroll> view{batch, index, pitch, count, c};
-    if constexpr (requires { tree.looked(); })
-      tree.template look<kAll>(c, view);
-    else if constexpr (Exact<F>)
+    if constexpr (Exact<F>)
       push_column<kAll, kIsInLine<Source>>(fold, view, pitch > 0, tree, c);
     else if constexpr (RunningFold<F>)
       absorb<kAll>(fold, view, tree.running(c));
     else
       states[c] = fold_view<kAll>(fold, view);
   }
-  if constexpr (requires { tree.looked(); })
-    tree.looked();
-  else if constexpr (RunningFold<F>)
+  if constexpr (RunningFold<F>)
     tree.pushed();
   else if constexpr (!Exact<F>)
     tree.push(states);
@@ -216,10 +212,10 @@ __device__ void push_rows(const F& fold, const Pack<typename Source::Element, So
 
 /// One batch: kUnroll rows, of which `count` are there, or all. `number`: of the first row's pack among those that
 /// wait.
-template <bool kAll, bool kVectors, int kUnroll, class Source, class F, class Waiting, class T>
+template <bool kAll, bool kVectors, int kUnroll, class Source, class F, class Waiting>
 __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
                                     RowCursor<Source>& cursor, int count, Index number, int pitch,
-                                    const Waiting& waiting, T& tree) {
+                                    const Waiting& waiting, Tree<F, Source::kSize>& tree) {
   Pack<typename Source::Element, Source::kSize> batch[kUnroll];
   Index index[kUnroll];
   Offsets start = {};
@@ -233,9 +229,10 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
   push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), count, tree);
 }
 
-template <bool kVectors, int kUnroll, class Source, class F, class Waiting, class T>
+template <bool kVectors, int kUnroll, class Source, class F, class Waiting>
 __device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
-                                   const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting, T& tree) {
+                                   const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting,
+                                   Tree<F, Source::kSize>& tree) {
   const Index stride = static_cast<Index>(kUnroll) * rows.slots;
   const int pitch = rows.slots * packs;
   RowCursor<Source> cursor(step, rows);

@@ -1,7 +1,6 @@
 // Body columns: lanes along a kept axis. A block folds a panel of neighbouring outputs; a lane has a pack of them, and
 // slots of lanes behind each other take every n-th row.
 #pragma once
-#include "kernels/cuda/column_best.h"
 #include "kernels/cuda/column_waiting.h"
 
 namespace ndfold::cuda {
@@ -55,11 +54,6 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
       } else if constexpr (kIsShifted<Source>) {
         fold_shifted_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, states);
         combine_block_columns(fold, states, lanes);
-      } else if constexpr (ArgFold<F> && kIsInLine<Source>) {
-        if (step.walk.near[0].out > 0)
-          fold_best_of_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, lanes, states);
-        else
-          fold_out_of_order<Source>(fold, step, panel, rows, lanes, states);
       } else {
         fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting, states);
         combine_block_columns(fold, states, lanes);

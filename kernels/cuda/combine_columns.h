@@ -159,10 +159,9 @@ __device__ void combine_places(typename F::State (&states)[kColumns], const Colu
   if constexpr (kFirst + kAtOnce < kColumns) combine_places<kFirst + kAtOnce, kAtOnce, F>(states, lanes);
 }
 
-/// The best value of all, then the first of its places: place_of(column, best) says the lane's, where it has that value.
-template <class F, int kColumns, class PlaceOf>
-__device__ void combine_indexed(typename F::State (&states)[kColumns], const ColumnLanes& lanes,
-                                const PlaceOf& place_of) {
+/// The best value of all, then the first of its places.
+template <class F, int kColumns>
+__device__ void combine_indexed(typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
   using Value = decltype(states[0].value);
   constexpr int kAtOnce = std::max(1, kColumns * static_cast<int>(sizeof(Value)) / static_cast<int>(sizeof(Index)));
   const auto block = cg::this_thread_block();
@@ -172,8 +171,8 @@ __device__ void combine_indexed(typename F::State (&states)[kColumns], const Col
   combine_in_turn<0>(typename F::Values(), best, lanes);
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
-    const bool is_mine = F::same(states[c].value, best[c]);
-    states[c] = {best[c], is_mine ? place_of(c, best[c]) : std::numeric_limits<Index>::max()};
+    if (!F::same(states[c].value, best[c])) states[c].index = std::numeric_limits<Index>::max();
+    states[c].value = best[c];
   }
   combine_places<0, kAtOnce, F>(states, lanes);
   if constexpr (kColumns / kAtOnce % 2 == 0)
@@ -198,8 +197,7 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
     return;
   }
   if constexpr (MomentsFold<F> && !Lanes::kShifted) return combine_moments(states, lanes);
-  if constexpr (IndexedFold<F> && !Lanes::kShifted)
-    return combine_indexed<F>(states, lanes, [&](int c, auto) { return states[c].index; });
+  if constexpr (IndexedFold<F> && !Lanes::kShifted) return combine_indexed<F>(states, lanes);
   const auto block = cg::this_thread_block();
   auto* const area = exchange_area<State>();
   if constexpr (!Lanes::kShifted)

@@ -136,8 +136,7 @@ Found reduction(const KernelKey& key, const Layout& layout) {
         if constexpr (ArgFold<F>) found = with_whole_runs<Line, F>(found);
         return with_whole_lines<Line, F, ResultSink, kFewThreads, kManyLoads, kLineBlocks>(found);
       }
-      constexpr int kLineBlocks = ArgFold<F> ? 3 : kBlocks;  // which look for indices last
-      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kLineBlocks>();
+      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
     }
     if constexpr (kBody == Body::columns)
       if (layout.shifted) return shifted<Line, F, kBlocks>(key);
@@ -179,12 +178,23 @@ Found kept_in_registers(int rows) {
 
 template <class Line, class F, class Sink, MapKind kMap>
 Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
-  constexpr bool kHalf = Line::kSize > 4;
+  constexpr bool kHalf = Line::kSize > 4, kRuns = !kIsInLine<Line>;  // places of runs take registers
+  constexpr int kOfFew = kRuns ? 4 - kHalf : kHalf ? 4 : 6, kOfMany = kRuns || kHalf ? 2 : 3;
   using Map = MapSink<typename Sink::Out, kMap>;
   if constexpr (!kHalf)  // of elements half as wide, numbers of so many loads are more than registers
-    if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
-  return key.tuning.threads <= kFewThreads ? with_whole_lines < Line, F, Map, kFewThreads, kFewLoads,
-         kHalf ? 4 : 6 > (found) : with_whole_lines < Line, F, Map, kThreads, kFewLoads, kHalf ? 2 : 3 > (found);
+    if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2 - kRuns>(found);
+  return key.tuning.threads <= kFewThreads ? with_whole_lines<Line, F, Map, kFewThreads, kFewLoads, kOfFew>(found)
+                                           : with_whole_lines<Line, F, Map, kThreads, kFewLoads, kOfMany>(found);
+}
+
+// Elements one by one, as many as packs have together.
+template <class Line, class F, class Sink, MapKind kMap>
+Found with_elements_of_softmax(const KernelKey& key, const Found& found) {
+  constexpr int kLoads = kFewLoads * kVector<typename Line::Element>;
+  using Map = MapSink<typename Sink::Out, kMap>;
+  return key.tuning.threads <= kFewThreads
+             ? with_whole_lines<Line, F, Map, kFewThreads, kLoads, kLoads <= 16 ? 4 : 2>(found)
+             : with_whole_lines<Line, F, Map, kThreads, kLoads, kLoads <= 16 ? 2 : 1>(found);
 }
 
 // Rows that wait in registers.
@@ -198,6 +208,24 @@ Found rows_in_registers(const KernelKey& key) {
   return key.sink == SinkKind::log_softmax
              ? with_whole_lines_of_softmax<Line, F, Sink, MapKind::log_softmax>(key, found)
              : with_whole_lines_of_softmax<Line, F, Sink, MapKind::softmax>(key, found);
+}
+
+// Rows of runs, or of elements at a stride: what registers hold waits there, else shared memory keeps it.
+template <class Dense, class Strided, class F, class Sink>
+Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
+  const bool in_registers = key.residency == Residency::registers, logarithms = key.sink == SinkKind::log_softmax;
+  if (!packs) {
+    const Found found = kernel<Body::rows, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
+    if (!in_registers || !layout.in_line) return found;
+    return logarithms ? with_elements_of_softmax<InLine<Strided>, F, Sink, MapKind::log_softmax>(key, found)
+                      : with_elements_of_softmax<InLine<Strided>, F, Sink, MapKind::softmax>(key, found);
+  }
+  const Found found = in_registers && key.tuning.threads > kFewThreads
+                          ? kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>()
+                          : kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
+  if (!in_registers) return found;
+  return logarithms ? with_whole_lines_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
+                    : with_whole_lines_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
@@ -223,8 +251,8 @@ Found softmax(const KernelKey& key, const Layout& layout) {
       if (!packs && key.scope == Scope::grid)
         return kernel<kBody, Scattered, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
       if (!packs) return kernel<kBody, Scattered, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
-    } else if (!packs && key.scope != Scope::grid) {
-      return kernel<kBody, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
+    } else if (key.scope != Scope::grid) {
+      return scattered_rows<Dense, Strided, F, Sink>(key, layout, packs);
     }
   }
   if (key.scope == Scope::grid)

@@ -72,7 +72,7 @@ Layout layout_of(const Step& step) {
     auto walk = numbers_of(step.reduced);
     const AxisNumbers lane = take_last(walk);
     return {.dense = lane.in == 1 && lane.size % pack == 0 && whole(walk) && whole(numbers_of(step.kept)),
-            .in_line = lane.in == 1 && walk.empty()};
+            .in_line = walk.empty()};
   }
   if (step.kernel.body == Body::columns) {
     auto tiles = numbers_of(step.kept);

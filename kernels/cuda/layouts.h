@@ -20,6 +20,8 @@ inline Index product_of(const std::vector<AxisNumbers>& axes) {
   return product;
 }
 
+inline Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
+
 inline int whole_warps(int threads) { return (threads + kWarp - 1) / kWarp * kWarp; }
 
 /// Without axes of size 1.

@@ -1,5 +1,6 @@
 // Body rows where lines are whole packs, and lanes have one batch of them: several packs of a line each, or one of
 // several lines. Nothing is walked, and no end is looked for: what is left are loads, a fold in registers, and stores.
+// A line of elements that are some way apart is one of packs of one; runs of whole packs together are one, too.
 #pragma once
 #include "kernels/cuda/results.h"
 #include "kernels/cuda/row_batch.h"
@@ -14,6 +15,43 @@ struct PacksOfLine {
   __device__ bool has(int u) const { return at(u) < packs; }
   /// What the lane loads: for a pack that it does not have, the line's first. So no load is a branch.
   __device__ int loaded(int u) const { return has(u) ? at(u) : 0; }
+};
+
+/// Where they lie, from the line's first element on, in packs: of runs it is found once, for all lines alike.
+template <class Source, int kPacks>
+class PlacesOfPacks {
+  static constexpr int kSize = Source::kSize;
+
+ public:
+  __device__ PlacesOfPacks(const Arguments& step, const PacksOfLine& mine) {
+#pragma unroll
+    for (int u = 0; u < kPacks; ++u) {
+      const Index pack = mine.loaded(u), run = quotient(pack, step.by_packs);
+      const Offsets begin = offsets(step, step.walk, run);
+      const int in_run = static_cast<int>(pack - run * step.packs_of_run);
+      in_[u] = static_cast<int>(begin.in / kSize) + in_run;
+      out_[u] = static_cast<int>(begin.out / kSize) + in_run;
+    }
+  }
+  __device__ Index in(int u) const { return in_[u]; }
+  __device__ Index out(int u) const { return out_[u]; }
+
+ private:
+  int in_[kPacks], out_[kPacks];
+};
+
+template <class Source, int kPacks>
+class PlacesOfPacks<InLine<Source>, kPacks> {
+  static constexpr bool kApart = Source::kSize == 1;
+
+ public:
+  __device__ PlacesOfPacks(const Arguments& step, const PacksOfLine& mine) : mine_(mine), axis_(step.lane_axis) {}
+  __device__ Index in(int u) const { return kApart ? mine_.loaded(u) * axis_.in : mine_.loaded(u); }
+  __device__ Index out(int u) const { return kApart ? mine_.at(u) * axis_.out : mine_.at(u); }
+
+ private:
+  const PacksOfLine& mine_;
+  const AxisNumbers& axis_;
 };
 
 /// Lines of a lane, of which those from the tensor's end on are its first once more.
@@ -45,7 +83,8 @@ template <class Source, int kLines, int kPacks>
 struct BatchOfLines {
   PackBatch<Source, kPacks> line[kLines];
 
-  __device__ BatchOfLines(const LinesOfLane<Source, kLines>& lines, const PacksOfLine& mine, Index weight) {
+  __device__ BatchOfLines(const LinesOfLane<Source, kLines>& lines, const PacksOfLine& mine,
+                          const PlacesOfPacks<Source, kPacks>& places, Index weight) {
 #pragma unroll
     for (int l = 0; l < kLines; ++l) {
       auto& batch = line[l];
@@ -54,7 +93,7 @@ struct BatchOfLines {
       batch.count = 0;
 #pragma unroll
       for (int u = 0; u < kPacks; ++u) {
-        batch.packs[u] = lines.from[l][mine.loaded(u)];
+        batch.packs[u] = lines.from[l][places.in(u)];
         batch.starts[u] = mine.at(u) * Source::kSize * weight;
         batch.count += mine.has(u);
       }
@@ -72,10 +111,11 @@ __device__ typename F::State combine_line(const F& fold, typename F::State state
 /// Numbers are multiplied with the scale where they become powers; of a negative one, all are turned around before.
 template <MapKind kMap, class Source, int kLines, int kPacks, class F, class Out>
 __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines>& lines, Out* out,
-                                 const PacksOfLine& mine, typename Source::Value alpha) {
+                                 const PacksOfLine& mine, const PlacesOfPacks<Source, kPacks>& places,
+                                 typename Source::Value alpha) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
-  BatchOfLines<Source, kLines, kPacks> batch(lines, mine, 0);
+  BatchOfLines<Source, kLines, kPacks> batch(lines, mine, places, 0);
   const A scale = fold.scale < 0 ? -fold.scale : fold.scale;
   if (fold.scale < 0)
 #pragma unroll
@@ -126,7 +166,7 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
       Out results[kSize];
 #pragma unroll
       for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(numbers[l][u].at[i]));
-      if (lines.live[l] && mine.has(u)) store_whole(results, out + lines.out[l] + mine.at(u) * kSize);
+      if (lines.live[l] && mine.has(u)) store_whole(results, out + lines.out[l] + places.out(u) * kSize);
     }
   }
 }
@@ -157,7 +197,9 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const NearScope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const auto alpha = static_cast<typename Source::Value>(step.alpha);
-  const PacksOfLine mine{scope.lane(), scope.lanes(), static_cast<int>(step.packs_of_run)};
+  const Index runs = kIsInLine<Source> ? 1 : quotient(step.reduced, step.lane_axis.by);
+  const PacksOfLine mine{scope.lane(), scope.lanes(), static_cast<int>(runs * step.packs_of_run)};
+  const PlacesOfPacks<Source, kPacks> places(step, mine);
   const int tiles = static_cast<int>(step.tiles), apart = static_cast<int>(scope.tiles_at_once());
   const int block = kLines * apart, stride = static_cast<int>(gridDim.y) * block;
   int first = static_cast<int>(blockIdx.y) * block;
@@ -167,9 +209,9 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const LinesOfLane<Source, kLines> lines(step, first + ahead, apart);
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
-      softmax_of_lines<Sink::kMap, Source, kLines, kPacks>(fold, lines, out, mine, alpha);
+      softmax_of_lines<Sink::kMap, Source, kLines, kPacks>(fold, lines, out, mine, places, alpha);
     } else {
-      const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, step.lane_axis.out);
+      const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, places, step.lane_axis.out);
       const int length = static_cast<int>(step.lane_axis.size);
       const auto combine = [&]<class Of>(const Of& of_lanes, typename Of::State state) {
         if constexpr (std::is_arithmetic_v<typename Of::State>)

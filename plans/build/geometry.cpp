@@ -27,6 +27,7 @@ constexpr Index kBlocksOfMap = 4;               // blocks of a multiprocessor ar
 constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
 constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do not pay for their block
 constexpr Index kBlocksOfFewPanels = 4;         // of a multiprocessor, sooner than wide panels
+constexpr Index kRowsOfLane = 128;             // of a reduction: fewer cost less than the meeting that follows them
 constexpr double kSmallBytes = 1024 * 1024;     // soon in a cache: narrow panels cost less than idle multiprocessors
 constexpr Index kSectorBytes = 32;              // what memory hands out at least
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
@@ -157,6 +158,12 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   const Index resident = Index{device.multiprocessors} * (device.threads_per_multiprocessor / step.launch.block);
   Index together = 1;  // panels of a block
   if (elements(step.reduced) > kFewRows) {
+    const auto rows_of_lane = [&] {
+      return elements(step.reduced) * tuning.panel_bytes / tuning.vector_bytes / step.launch.block;
+    };
+    while (rows_of_lane() < kRowsOfLane && tuning.panel_bytes < step.launch.block * tuning.vector_bytes &&
+           tuning.panel_bytes < size * element_bytes(step) && outer * panels(step) >= 3 * resident)
+      tuning.panel_bytes *= 2;
     while (tuning.panel_bytes > kNarrowPanelBytes && outer * panels(step) < resident &&
            elements(step.reduced) * tuning.panel_bytes > kSmallPanelBytes)
       tuning.panel_bytes /= 2;

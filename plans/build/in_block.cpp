@@ -46,11 +46,15 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const bool must_suit = body == Body::columns || long_lines;
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
-    question.registers = long_lines && has_whole_lines(problem, device);
+    question.registers = long_lines && (problem.axes.reduced.size() < 2 ? has_whole_lines(problem, device)
+                                                                        : has_rows_in_registers(problem));
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
-  settle(step, tuned->residency, device);
+  const bool in_registers = tuned->residency == Residency::registers;
+  const bool in_memory = in_registers && body == Body::rows && device.kind == DeviceKind::cuda &&
+                         problem.kind == RequestKind::softmax && !has_rows_in_registers(problem);
+  settle(step, in_memory ? Residency::shared : tuned->residency, device);
   if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);

@@ -61,6 +61,17 @@ bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {
          std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole);
 }
 
+bool has_rows_in_registers(const Problem& problem) {
+  if (!has_many_kernels(problem)) return false;
+  if (problem.axes.reduced.size() < 2) return true;
+  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const Axis& run = problem.axes.reduced.back();
+  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
+  return run.in == 1 && run.out == 1 && run.size % pack == 0 &&
+         std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole) &&
+         std::all_of(problem.axes.reduced.begin(), problem.axes.reduced.end() - 1, is_whole);
+}
+
 Index packs_of_line(const Problem& problem) {
   return problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) / kVectorBytes;
 }

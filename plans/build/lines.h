@@ -13,7 +13,11 @@ bool has_many_kernels(const Problem&);
 /// Whether a GPU's outputs are folded from whole vectors of neighbours each, and a softmax writes them as such.
 bool has_whole_lines(const Problem&, const DeviceFacts&);
 
-/// The same, of lines that the registers of a warp hold, where that is the best way to take them.
+/// Whether there are kernels for a softmax's rows that wait in registers: for lines, whatever ends they have and however
+/// far apart their elements are, and for runs of whole vectors.
+bool has_rows_in_registers(const Problem&);
+
+/// Whole lines that the registers of a warp hold, where that is the best way to take them.
 bool suits_lines(const Problem&, const DeviceFacts&);
 
 /// Of whole lines: 16 bytes each; and whether a lane had better have one of each of several lines.

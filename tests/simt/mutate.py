@@ -85,8 +85,6 @@ MUTANTS = [
     ("table_last", "whole_runs.h", "there += pack + u * lanes_ < last;", "there += pack + u * lanes_ < last - 1;",
      "whole_runs"),
     ("table_next", "whole_runs.h", "first += kRunsOfTable)", "first += kRunsOfTable + 1)", "whole_runs"),
-    ("best_batch", "column_best.h", "batch_[column] = batches_;", "batch_[column] = 0;", "best_columns"),
-    ("best_row", "column_best.h", "if (row < rows.end && F::same(", "if (row + 1 < rows.end && F::same(", "best_columns"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -128,8 +126,6 @@ KERNELS = {
     "whole_softmax": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_runs": ("whole_runs.h", "whole_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
-    "best_columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, folds::ArgMax<float>, NearScope, ResultSink, "
-                                  "ReadAgain, Tuning>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),

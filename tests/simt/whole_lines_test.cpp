@@ -41,6 +41,33 @@ TEST(whole_lines, halves_and_several_kept_axes) {
   EXPECT_GE(tally.whole_lines, 22);
 }
 
+TEST(whole_lines, runs) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
+      softmax({9, 3, 5, 8}, {.axes = {1, 3}, .kind = kind}, "rows_in_lanes", {.type = type}, tally);
+      softmax({9, 3, 5, 104}, {.axes = {1, 3}, .kind = kind}, "rows_in_block", {.type = type}, tally);
+      softmax({3, 30, 2, 256}, {.axes = {1, 3}, .kind = kind}, "rows_in_block", {.type = type}, tally);
+      softmax({3, 2, 5, 2, 3, 2, 2, 2, 16}, {.axes = {0, 2, 4, 6, 8}, .kind = kind}, "rows_in_block", {.type = type},
+              tally);
+    }
+  softmax({3, 64, 2, 240}, {.axes = {1, 3}}, "rows_in_block", {}, tally);
+  EXPECT_EQ(tally.whole_lines, 17);
+}
+
+TEST(whole_lines, elements_apart) {
+  Tally tally;
+  for (const Index length : {5, 64, 300, 4000, 8000})
+    for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
+      for (const Layout out : {Layout::row_major, Layout::stepped}) {
+        const Sizes sizes = {9, length};
+        for (const DType type : {DType::f32, DType::bf16})
+          softmax(sizes, {.axes = {1}, .kind = kind}, length < 500 ? "rows_in_lanes" : "rows_in_block",
+                  {.type = type, .in = Layout::stepped, .out = out}, tally);
+      }
+  EXPECT_GE(tally.whole_lines, 20);
+}
+
 TEST(whole_lines, reductions) {
   Tally tally;
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmax, ReduceOp::var, ReduceOp::logsumexp})

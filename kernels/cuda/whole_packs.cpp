@@ -1,0 +1,77 @@
+#include "kernels/cuda/whole_packs.h"
+
+#include "kernels/cuda/layouts.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ndfold::cuda {
+namespace {
+
+constexpr Index kLongestWholeLine = 8192;  // of a block's reduction: [16384,16384] bf16 takes 134 us, usually 123
+
+// Whether places of packs, in packs, are numbers of 32 bits.
+bool spans_few(const std::vector<Axis>& axes, Index pack) {
+  Index in = 0, out = 0;
+  for (const Axis& axis : axes) {
+    in += (axis.size - 1) * std::abs(axis.in);
+    out += (axis.size - 1) * std::abs(axis.out);
+  }
+  return std::max(in, out) / pack < std::numeric_limits<std::int32_t>::max();
+}
+
+// The kernel for lines that are whole packs wherever one begins with a whole pack, as is what is written of them.
+Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  auto others = numbers_of(step.reduced);
+  take_last(others);
+  const auto kept = numbers_of(step.kept);
+  others.insert(others.end(), kept.begin(), kept.end());
+  const auto keeps_packs = [&](const AxisNumbers& axis) { return axis.out % bound.pack == 0; };
+  const Index runs = to.reduced / std::max<Index>(1, to.lane_axis.size);
+  const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
+  const Index lanes = by_lanes ? to.lanes : bound.launch.threads;
+  if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return nullptr;
+  const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && to.whole_runs &&
+                    to.packs_of_run * runs <= lanes * found.packs_of_line && spans_few(step.reduced, bound.pack) &&
+                    to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
+  const bool stores = !maps || bound.pack == 1 ||
+                      (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
+  if (!fits || !stores) return nullptr;
+  const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
+  const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
+  return is_short ? found.short_lines : found.whole_lines;
+}
+
+// Whether numbers of elements rise from one to the next, row-major.
+bool rises(const std::vector<Axis>& axes) {
+  Index nearer = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (axis->size == 1) continue;
+    if (axis->out <= nearer) return false;
+    nearer += (axis->size - 1) * axis->out;
+  }
+  return true;
+}
+
+// The kernel for runs that are whole packs wherever the first one is, and room for the places of some.
+Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) {
+  const Arguments& to = bound.arguments;
+  constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
+  const bool fits = found.whole_runs != nullptr && to.whole_runs && to.part % bound.pack == 0 &&
+                    to.reduced / bound.pack < kMost / 2 && spans_few(step.reduced, bound.pack) &&
+                    (to.scope == Scope::lanes || to.scope == Scope::block);
+  if (!fits || (found.runs_in_order && !rises(step.reduced))) return nullptr;
+  const Index runs = std::min<Index>(kRunsOfTable, to.reduced / std::max<Index>(1, to.lane_axis.size));
+  bound.launch.shared_bytes += ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
+  return found.whole_runs;
+}
+
+}  // namespace
+
+Kernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound) {
+  const Kernel of_lines = kernel_of_whole_lines(step, found, bound);
+  return of_lines != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);
+}
+
+}  // namespace ndfold::cuda
