@@ -61,6 +61,10 @@ struct AxisTurn {
   Index in = 0, out = 0;
 };
 
+/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, or that for
+/// lines that follow one another.
+enum class KernelOf { all, whole_packs, cut_lines };
+
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
@@ -81,7 +85,7 @@ struct Arguments {
   SinkKind sink = SinkKind::store;
   DType output = DType::f32;
   bool whole_runs = false;   ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
-  bool whole_lines = false;  ///< rows: for Bound::whole_lines
+  KernelOf kernel = KernelOf::all;
   AxisGroup tile;
   AxisNumbers lane_axis, cross_axis;
 

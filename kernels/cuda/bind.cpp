@@ -337,7 +337,8 @@ Bound bind(const Step& step, const Found& found) {
   }
   bound.runs_begin_alike = begin_alike(to, bound.pack);
   cover(bound, 0, to);
-  bound.whole_lines = kernel_of_whole_packs(step, found, bound);
+  bound.whole_packs = kernel_of_whole_packs(step, found, bound);
+  bound.cut_lines = kernel_of_cut_lines(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
 }
@@ -358,8 +359,12 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const int phase =
       static_cast<int>(reinterpret_cast<std::uintptr_t>(to.in) / element % static_cast<unsigned>(bound.pack));
   if (phase != 0) cover(bound, phase, to);
-  const bool out_is_aligned = reinterpret_cast<std::uintptr_t>(to.out) % kVectorBytes == 0;
-  to.whole_lines = bound.whole_lines != nullptr && phase == 0 && (to.map == MapKind::none || out_is_aligned);
+  const auto within_pack = [](const std::byte* address) { return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes; };
+  const bool maps = to.map != MapKind::none;
+  if (bound.whole_packs != nullptr && phase == 0 && (!maps || within_pack(to.out) == 0))
+    to.kernel = KernelOf::whole_packs;
+  else if (bound.cut_lines != nullptr && (!maps || (within_pack(to.out) == within_pack(to.in) && to.in != to.out)))
+    to.kernel = KernelOf::cut_lines;  // which looks at elements of neighbours: nobody writes them
   return to;
 }
 

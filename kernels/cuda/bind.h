@@ -20,7 +20,9 @@ struct Found {
   int packs_of_line = 0;
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
   Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
-  bool runs_in_order = false;    ///< it takes elements in the order of their numbers alone
+  Kernel cut_lines = nullptr;    ///< rows: of lines that follow one another (cut_lines.h)
+  int packs_of_cut_line = 0;     ///< that cover one, of a lane
+  bool in_order = false;         ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 
 struct Pointers {
@@ -66,7 +68,12 @@ struct Bound {
   bool joined = false, shifted = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
-  Kernel whole_lines = nullptr;   ///< rows: what takes buffers that begin with whole packs, if not the usual kernel
+  Kernel whole_packs = nullptr;   ///< rows: what takes buffers that begin with whole packs, if not the usual kernel
+  Kernel cut_lines = nullptr;     ///< rows: what takes others, whose results begin alike
+
+  Kernel kernel(KernelOf of, Kernel for_all) const {
+    return of == KernelOf::whole_packs ? whole_packs : of == KernelOf::cut_lines ? cut_lines : for_all;
+  }
 };
 
 /// Nothing but speed depends on how many threads a block has.

@@ -6,6 +6,7 @@
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/column_registers.h"
 #include "kernels/cuda/columns.h"
+#include "kernels/cuda/cut_lines.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/few_rows.h"
 #include "kernels/cuda/joined_rows.h"
@@ -99,6 +100,13 @@ Found with_whole_lines(Found found) {
   found.packs_of_line = kLoads;
   if constexpr (kMost <= kFewThreads && (Sink::kMaps || CheapFold<F>))  // others are sooner in bundles
     found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, std::min(kBlocks, 5)>>;
+  if constexpr (kIsInLine<Line> && Line::kSize > 1) {
+    constexpr int kPacks = kLoads + 1;  // cover as many elements, wherever the first is
+    constexpr int kCutBlocks = kMost > kFewThreads ? 2 - (kLoads > kFewLoads) : Sink::kMaps ? std::min(kBlocks - 1, 4) : 2;
+    found.cut_lines = cut_lines<Line, F, Sink, Tuned<kMost, kPacks, kCutBlocks>>;
+    found.packs_of_cut_line = kPacks;
+    found.in_order = ArgFold<F>;
+  }
   return found;
 }
 
@@ -107,7 +115,7 @@ template <class Source, class F>
 Found with_whole_runs(Found found) {
   constexpr int kBlocks = sizeof(typename F::State) > 8 && !ArgFold<F> ? 3 : 4;
   found.whole_runs = whole_runs<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>;
-  found.runs_in_order = ArgFold<F>;
+  found.in_order = ArgFold<F>;
   return found;
 }
 
@@ -181,20 +189,27 @@ Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
   constexpr bool kHalf = Line::kSize > 4, kRuns = !kIsInLine<Line>;  // places of runs take registers
   constexpr int kOfFew = kRuns ? 4 - kHalf : kHalf ? 4 : 6, kOfMany = kRuns || kHalf ? 2 : 3;
   using Map = MapSink<typename Sink::Out, kMap>;
-  if constexpr (!kHalf)  // of elements half as wide, numbers of so many loads are more than registers
-    if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2 - kRuns>(found);
+  if constexpr (!kHalf && !kRuns)  // of elements half as wide, numbers of so many loads are more than registers
+    if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
   return key.tuning.threads <= kFewThreads ? with_whole_lines<Line, F, Map, kFewThreads, kFewLoads, kOfFew>(found)
                                            : with_whole_lines<Line, F, Map, kThreads, kFewLoads, kOfMany>(found);
 }
 
 // Elements one by one, as many as packs have together.
-template <class Line, class F, class Sink, MapKind kMap>
+template <class Source, class F, class Sink, MapKind kMap>
 Found with_elements_of_softmax(const KernelKey& key, const Found& found) {
-  constexpr int kLoads = kFewLoads * kVector<typename Line::Element>;
+  constexpr int kLoads = kFewLoads * kVector<typename Source::Element>, kBlocks = kLoads <= 16 ? 4 : 2;
+  constexpr int kOfFew = kIsInLine<Source> ? kBlocks : std::max(kBlocks / 2, 2);  // places take registers
   using Map = MapSink<typename Sink::Out, kMap>;
-  return key.tuning.threads <= kFewThreads
-             ? with_whole_lines<Line, F, Map, kFewThreads, kLoads, kLoads <= 16 ? 4 : 2>(found)
-             : with_whole_lines<Line, F, Map, kThreads, kLoads, kLoads <= 16 ? 2 : 1>(found);
+  return key.tuning.threads <= kFewThreads ? with_whole_lines<Source, F, Map, kFewThreads, kLoads, kOfFew>(found)
+                                           : with_whole_lines<Source, F, Map, kThreads, kLoads, kOfFew / 2>(found);
+}
+
+template <class Source, class F, class Sink>
+Found with_elements(const KernelKey& key, const Found& found) {
+  return key.sink == SinkKind::log_softmax
+             ? with_elements_of_softmax<Source, F, Sink, MapKind::log_softmax>(key, found)
+             : with_elements_of_softmax<Source, F, Sink, MapKind::softmax>(key, found);
 }
 
 // Rows that wait in registers.
@@ -213,19 +228,20 @@ Found rows_in_registers(const KernelKey& key) {
 // Rows of runs, or of elements at a stride: what registers hold waits there, else shared memory keeps it.
 template <class Dense, class Strided, class F, class Sink>
 Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
-  const bool in_registers = key.residency == Residency::registers, logarithms = key.sink == SinkKind::log_softmax;
+  const bool in_registers = key.residency == Residency::registers;
   if (!packs) {
     const Found found = kernel<Body::rows, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
-    if (!in_registers || !layout.in_line) return found;
-    return logarithms ? with_elements_of_softmax<InLine<Strided>, F, Sink, MapKind::log_softmax>(key, found)
-                      : with_elements_of_softmax<InLine<Strided>, F, Sink, MapKind::softmax>(key, found);
+    if (!in_registers) return found;
+    return layout.in_line ? with_elements<InLine<Strided>, F, Sink>(key, found)
+                          : with_elements<Strided, F, Sink>(key, found);
   }
   const Found found = in_registers && key.tuning.threads > kFewThreads
                           ? kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>()
                           : kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
   if (!in_registers) return found;
-  return logarithms ? with_whole_lines_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
-                    : with_whole_lines_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
+  return key.sink == SinkKind::log_softmax
+             ? with_whole_lines_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
+             : with_whole_lines_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.

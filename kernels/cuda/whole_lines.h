@@ -28,9 +28,9 @@ class PlacesOfPacks {
     for (int u = 0; u < kPacks; ++u) {
       const Index pack = mine.loaded(u), run = quotient(pack, step.by_packs);
       const Offsets begin = offsets(step, step.walk, run);
-      const int in_run = static_cast<int>(pack - run * step.packs_of_run);
-      in_[u] = static_cast<int>(begin.in / kSize) + in_run;
-      out_[u] = static_cast<int>(begin.out / kSize) + in_run;
+      const Index in_run = pack - run * step.packs_of_run;
+      in_[u] = static_cast<int>(begin.in / kSize + in_run * (kSize == 1 ? step.lane_axis.in : 1));
+      out_[u] = static_cast<int>(begin.out / kSize + in_run * (kSize == 1 ? step.lane_axis.out : 1));
     }
   }
   __device__ Index in(int u) const { return in_[u]; }

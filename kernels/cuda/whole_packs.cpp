@@ -61,7 +61,7 @@ Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) 
   const bool fits = found.whole_runs != nullptr && to.whole_runs && to.part % bound.pack == 0 &&
                     to.reduced / bound.pack < kMost / 2 && spans_few(step.reduced, bound.pack) &&
                     (to.scope == Scope::lanes || to.scope == Scope::block);
-  if (!fits || (found.runs_in_order && !rises(step.reduced))) return nullptr;
+  if (!fits || (found.in_order && !rises(step.reduced))) return nullptr;
   const Index runs = std::min<Index>(kRunsOfTable, to.reduced / std::max<Index>(1, to.lane_axis.size));
   bound.launch.shared_bytes += ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
   return found.whole_runs;
@@ -72,6 +72,18 @@ Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) 
 Kernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound) {
   const Kernel of_lines = kernel_of_whole_lines(step, found, bound);
   return of_lines != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);
+}
+
+Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const AxisNumbers &line = to.lane_axis, &lines = to.tile.near[0];
+  const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
+  const bool follow = to.walk.rank == 0 && line.in == 1 && (!maps || line.out == 1) && to.tile.rank <= 1 &&
+                      (to.tile.rank == 0 || (lines.in == line.size && (!maps || lines.out == line.size)));
+  const Index lanes = by_lanes ? to.lanes : bound.launch.threads, packs = ceil_divide(line.size - 1, bound.pack) + 1;
+  const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && line.size >= 2 * bound.pack &&
+                    packs <= lanes * found.packs_of_cut_line && to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
+  return follow && fits && (!found.in_order || rises(step.reduced)) ? found.cut_lines : nullptr;
 }
 
 }  // namespace ndfold::cuda

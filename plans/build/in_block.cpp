@@ -23,6 +23,7 @@ Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& de
 bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda) return false;
   if (suits_lines(problem, device)) return true;
+  if (const Index cut = lanes_of_cut_line(problem, device); cut > 0) return cut <= device.lanes;
   const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
   return fits_warp(problem) && problem.inputs / problem.axes.reduced_elements() >= warps;
 }
@@ -46,15 +47,21 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const bool must_suit = body == Body::columns || long_lines;
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
-    question.registers = long_lines && (problem.axes.reduced.size() < 2 ? has_whole_lines(problem, device)
-                                                                        : has_rows_in_registers(problem));
+    question.registers = long_lines && has_whole_lines(problem, device);
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
-  const bool in_registers = tuned->residency == Residency::registers;
-  const bool in_memory = in_registers && body == Body::rows && device.kind == DeviceKind::cuda &&
-                         problem.kind == RequestKind::softmax && !has_rows_in_registers(problem);
-  settle(step, in_memory ? Residency::shared : tuned->residency, device);
+  const bool rows_of_gpu = body == Body::rows && device.kind == DeviceKind::cuda;
+  const bool in_shared = rows_of_gpu && problem.kind == RequestKind::softmax && !has_many_kernels(problem) &&
+                         tuned->residency == Residency::registers;
+  settle(step, in_shared ? Residency::shared : tuned->residency, device);
+  const Index cut = rows_of_gpu && step.kernel.residency == Residency::registers ? lanes_of_cut_line(problem, device) : 0;
+  if (cut > 0) {
+    step.launch.block = static_cast<int>(round_up(cut, device.lanes));
+    step.kernel.tuning.threads = std::max(step.kernel.tuning.threads, step.launch.block);
+  }
+  if (rows_of_gpu && step.kernel.residency == Residency::registers && step.reduced.size() > 1)  // places are found once
+    step.launch.grid[1] = std::min(step.launch.grid[1], device.multiprocessors * resident_blocks(step, device));
   if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);

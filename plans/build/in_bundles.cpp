@@ -131,18 +131,6 @@ Bundles bundles_of(const Problem& problem, const Tuning& tuning, const DeviceFac
   return to;
 }
 
-bool lie_one_after_the_other(const Problem& problem) {
-  Index run = 1;
-  const auto continues = [&](const Axis& axis) {
-    const bool follows = axis.in == run && (problem.kind != RequestKind::softmax || axis.out == run);
-    run *= axis.size;
-    return follows;
-  };
-  return std::all_of(problem.axes.reduced.rbegin(), problem.axes.reduced.rend(), continues) &&
-         problem.axes.reduced.size() < 2 &&
-         std::all_of(problem.axes.kept.rbegin(), problem.axes.kept.rend(), continues);
-}
-
 }  // namespace
 
 Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
@@ -157,6 +145,7 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   const Index longest = softmax ? threads_for_long_rows(problem).block * row.of_lane * row.pack : kLongestFoldedRow;
   if (row.length > longest || bundles_of(problem, tuned.use, device).places == 0)
     return no("a bundle has no room for such rows");
+  if (lanes_of_cut_line(problem, device) > 0) return unwise("registers keep the vectors that cover a row");
   if (suits_lines(problem, device) || (has_whole_lines(problem, device) && !fits_warp(problem)))
     return unwise("rows of whole packs come as quickly from memory");
   if (!has_many_kernels(problem)) return unwise("there is no kernel of its own for this fold");

@@ -35,7 +35,9 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
   if (Verdict verdict = rows_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
-  return fits_warp(problem) ? yes() : unwise("a row is longer than the registers of a warp");
+  const Index cut = lanes_of_cut_line(problem, device);
+  const bool fits = cut > 0 ? cut <= device.lanes : fits_warp(problem);
+  return fits ? yes() : unwise("a row is longer than the registers of a warp");
 }
 
 Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
@@ -44,8 +46,10 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   step.kernel.scope = Scope::lanes;
   if (has_whole_lines(problem, device) && has_packs_for_lanes(problem))
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(packs_of_line(problem)));
-  step.launch.grid = {1, blocks_of(step, device), 1};
   settle(step, tuned.residency, device);
+  if (const Index cut = lanes_of_cut_line(problem, device); cut > 0 && cut <= device.lanes)
+    step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
+  step.launch.grid = {1, blocks_of(step, device), 1};
   return {.steps = {step}};
 }
 

@@ -9,6 +9,7 @@ namespace ndfold {
 namespace {
 
 constexpr Index kVectorBytes = 16;
+constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kernels/cuda/catalog.h
 
 // Lines of a reduction: up to here those that leave lanes without a pack come sooner in bundles, and so do those of
 // folds that take many instructions to meet, but where they are few. Sums of 1 GiB of rows of 4, 16 and 64 f32 take
@@ -61,15 +62,27 @@ bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {
          std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole);
 }
 
-bool has_rows_in_registers(const Problem& problem) {
-  if (!has_many_kernels(problem)) return false;
-  if (problem.axes.reduced.size() < 2) return true;
+bool lie_one_after_the_other(const Problem& problem) {
+  Index run = 1;
+  const auto continues = [&](const Axis& axis) {
+    const bool follows = axis.in == run && (problem.kind != RequestKind::softmax || axis.out == run);
+    run *= axis.size;
+    return follows;
+  };
+  return std::all_of(problem.axes.reduced.rbegin(), problem.axes.reduced.rend(), continues) &&
+         problem.axes.reduced.size() < 2 &&
+         std::all_of(problem.axes.kept.rbegin(), problem.axes.kept.rend(), continues);
+}
+
+Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
+  constexpr Index kFewestPacks = 9, kMostLanes = 512;  // fewer come sooner in bundles
+  if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || !has_many_kernels(problem)) return 0;
+  if (problem.axes.reduced.empty() || !lie_one_after_the_other(problem) || has_whole_lines(problem, device)) return 0;
+  const bool maps = problem.kind == RequestKind::softmax;
   const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
-  const Axis& run = problem.axes.reduced.back();
-  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
-  return run.in == 1 && run.out == 1 && run.size % pack == 0 &&
-         std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole) &&
-         std::all_of(problem.axes.reduced.begin(), problem.axes.reduced.end() - 1, is_whole);
+  const Index packs = ceil_divide(problem.axes.reduced_elements() - 1, pack) + 1;
+  const Index lanes = ceil_divide(packs, maps ? kKeptLoads + 1 : kFoldedLoads + 1);
+  return pack > 1 && packs >= kFewestPacks && lanes <= (maps ? kMostLanes : device.lanes) ? lanes : 0;
 }
 
 Index packs_of_line(const Problem& problem) {

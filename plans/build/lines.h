@@ -13,9 +13,12 @@ bool has_many_kernels(const Problem&);
 /// Whether a GPU's outputs are folded from whole vectors of neighbours each, and a softmax writes them as such.
 bool has_whole_lines(const Problem&, const DeviceFacts&);
 
-/// Whether there are kernels for a softmax's rows that wait in registers: for lines, whatever ends they have and however
-/// far apart their elements are, and for runs of whole vectors.
-bool has_rows_in_registers(const Problem&);
+/// Whether rows are lines of neighbours, and lie one after the other, as do a softmax's results.
+bool lie_one_after_the_other(const Problem&);
+
+/// Where such rows are no whole vectors, but registers had better keep those that cover one: lanes of a GPU that share a
+/// row, of any number; else 0. A lane has one vector more than the usual kernels' loads in flight.
+Index lanes_of_cut_line(const Problem&, const DeviceFacts&);
 
 /// Whole lines that the registers of a warp hold, where that is the best way to take them.
 bool suits_lines(const Problem&, const DeviceFacts&);

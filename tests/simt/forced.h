@@ -28,7 +28,7 @@ inline DeviceFacts tight(int multiprocessors) {
 
 struct Tally {
   std::map<std::string, int> strategies;
-  int whole_lines = 0;
+  int whole_packs = 0, cut_lines = 0;
   Real worst = 0;
 };
 
@@ -39,7 +39,8 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   if (run.refused) return;
   EXPECT_EQ(run.failure, "");
   ++tally.strategies[run.strategy];
-  tally.whole_lines += run.whole_lines;
+  tally.whole_packs += run.whole_packs;
+  tally.cut_lines += run.cut_lines;
   tally.worst = std::max(tally.worst, run.worst);
 }
 

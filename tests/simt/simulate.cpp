@@ -65,8 +65,9 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
          .cluster = static_cast<unsigned>(shape.cluster),
          .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
          .cooperative = shape.cooperative},
-        [&] { arguments.whole_lines ? bound.whole_lines(arguments) : found.kernel(arguments); }, options);
-    run.whole_lines |= arguments.whole_lines;
+        [&] { bound.kernel(arguments.kernel, found.kernel)(arguments); }, options);
+    run.whole_packs |= arguments.kernel == KernelOf::whole_packs;
+    run.cut_lines |= arguments.kernel == KernelOf::cut_lines;
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {
       run.failure = words(step) + ": " + report.failure;

@@ -35,13 +35,13 @@ TEST(whole_runs, reductions) {
   for (const Case& one : kCases)
     for (const ReduceOp op : kOps)
       for (const char* strategy : kStrategies) reduce(one, op, DType::f32, Values::mixed, strategy, tally);
-  EXPECT_GE(tally.whole_lines, 70);
+  EXPECT_GE(tally.whole_packs, 70);
 }
 
 TEST(whole_runs, more_of_them_than_places) {
   Tally tally;
   for (const ReduceOp op : kOps) reduce({{2100, 2, 4}, {0, 2}, {2}}, op, DType::f32, Values::mixed, "rows_in_block", tally);
-  EXPECT_EQ(tally.whole_lines, 5);
+  EXPECT_EQ(tally.whole_packs, 5);
 }
 
 TEST(whole_runs, halves) {
@@ -49,7 +49,7 @@ TEST(whole_runs, halves) {
   for (const DType type : {DType::bf16, DType::f16})
     for (const char* strategy : kStrategies)
       reduce({{7, 9, 40}, {0, 2}, {9}}, ReduceOp::sum, type, Values::mixed, strategy, tally);
-  EXPECT_GE(tally.whole_lines, 2);
+  EXPECT_GE(tally.whole_packs, 2);
 }
 
 TEST(whole_runs, ties_and_special_values) {
@@ -65,7 +65,7 @@ TEST(whole_runs, ties_and_special_values) {
       in.set(7 * 780, special);
       run_forced(ReduceSpec{.op = op, .axes = {0, 2}}, in, out, small(DeviceFacts::h200(), 2), "rows_in_block", tally);
     }
-  EXPECT_GT(tally.whole_lines, 0);
+  EXPECT_GT(tally.whole_packs, 0);
 }
 
 TEST(whole_runs, not_where_packs_are_cut_or_indices_fall) {
@@ -74,7 +74,7 @@ TEST(whole_runs, not_where_packs_are_cut_or_indices_fall) {
   reduce({{7, 9, 36}, {0, 2}, {9}}, ReduceOp::sum, DType::f32, Values::mixed, "rows_in_block", tally, Layout::row_major, 1);
   reduce({{7, 9, 36}, {0, 2}, {9}}, ReduceOp::argmax, DType::f32, Values::ties, "rows_in_block", tally, Layout::reversed);
   EXPECT_EQ(tally.strategies["rows_in_block"], 3);
-  EXPECT_EQ(tally.whole_lines, 0);
+  EXPECT_EQ(tally.whole_packs, 0);
 }
 
 TEST(whole_runs, long_lines_of_indices) {
@@ -82,7 +82,7 @@ TEST(whole_runs, long_lines_of_indices) {
   for (const Index length : {9000, 20000})
     for (const char* strategy : {"rows_in_block", "split"})
       reduce({{3, length}, {1}, {3}}, ReduceOp::argmax, DType::f32, Values::ties, strategy, tally);
-  EXPECT_GE(tally.whole_lines, 2);
+  EXPECT_GE(tally.whole_packs, 2);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
   // All or nothing, whatever the plan's facts say: a later plan must not take it from an earlier one.
   const bool much = launch.bound.launch.shared_bytes > kUsualSharedBytes;
   const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
-  for (const Kernel kernel : {launch.kernel, launch.bound.whole_lines})
+  for (const Kernel kernel : {launch.kernel, launch.bound.whole_packs, launch.bound.cut_lines})
     if (const ErrorCode error = kernel == nullptr ? 0 : backend().api->prepare(kernel, shared, wide); error != 0)
       return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
   if (Status status = check_residence(launch, device, prepared); !status.ok()) return status;
@@ -92,7 +92,7 @@ Status run(const Program& program, const Pointers& pointers, void* stream) {
   const GpuApi& api = *backend().api;
   for (const Program::Launch& launch : program.launches) {
     const Arguments arguments = place(launch.bound, pointers);
-    const Kernel kernel = arguments.whole_lines ? launch.bound.whole_lines : launch.kernel;
+    const Kernel kernel = launch.bound.kernel(arguments.kernel, launch.kernel);
     if (const ErrorCode error = api.launch(kernel, arguments, launch.bound.launch, stream); error != 0)
       return failed("launch " + std::to_string(&launch - program.launches.data() + 1) + " of " +
                         std::to_string(program.launches.size()),
