@@ -21,7 +21,6 @@ struct Found {
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
   Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
   Kernel cut_lines = nullptr;    ///< rows: of lines that follow one another (cut_lines.h)
-  int packs_of_cut_line = 0;     ///< that cover one, of a lane
   bool in_order = false;         ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 

@@ -1,101 +1,115 @@
-// Body rows where lines of neighbours follow one another and begin anywhere in a pack: lanes load the packs of memory
-// that cover a line, one batch of them, and leave out what belongs to its neighbours. Only the first line and the last
-// have packs that are not all there. Lines of whole packs: whole_lines.h.
+// Body rows where lines of neighbours follow one another and begin anywhere in a pack: lanes have one batch of the whole
+// packs of a line, and the first lane and the last the packs at its ends, of which they leave out what belongs to the
+// neighbours. Only the first line and the last may not look there. Lines of whole packs: whole_lines.h.
 #pragma once
 #include "kernels/cuda/whole_lines.h"
 
 namespace ndfold::cuda {
 
+/// A pack as words: compilers take elements of 16 bits apart wherever two ways to load them meet.
+template <class Source>
+using WordsOfPack = Pack<std::uint32_t, sizeof(PackOf<Source>) / sizeof(std::uint32_t)>;
+
 /// Elements [low, high) of a pack, one by one. Not inlined: two lines of all need it.
 template <class Source>
-[[gnu::noinline]] __device__ PackOf<Source> load_some(const typename Source::Element* from, int low, int high) {
+[[gnu::noinline]] __device__ WordsOfPack<Source> load_some(const typename Source::Element* from, int low, int high) {
   PackOf<Source> pack = {};
 #pragma unroll
   for (int i = 0; i < Source::kSize; ++i)
     if (i >= low && i < high) pack.at[i] = from[i];
-  return pack;
+  return std::bit_cast<WordsOfPack<Source>>(pack);
 }
 
-/// A lane's packs of a line, every `lanes`-th of those that cover it, kPacks at most. Element 0 of pack u is number
-/// position(u) of the line, below 0 where the line begins within the pack.
+/// A lane's part of a line that has two packs at least: kPacks whole ones at most, and perhaps the elements before or
+/// after all of them.
 template <class Source, int kPacks>
 class CutLine {
   using Element = typename Source::Element;
   static constexpr int kSize = Source::kSize;
 
  public:
-  PackOf<Source> packs[kPacks];
+  PackBatch<Source, kPacks> batch;
 
-  /// A line from the end of all on is the first once more. Lines have two packs at least.
+  /// A line from the end of all on is the first once more.
   __device__ CutLine(const Arguments& step, int line, int lane, int lanes)
-      : size_(static_cast<int>(step.lane_axis.size)), apart_(lanes * kSize), live_(line < static_cast<int>(step.tiles)) {
+      : size_(static_cast<int>(step.lane_axis.size)), live_(line < static_cast<int>(step.tiles)) {
     start_ = live_ ? static_cast<Index>(line) * size_ : 0;
-    const Element* const first = reinterpret_cast<const Element*>(step.in) + start_;
-    const int phase = phase_of<kSize>(first);
-    position_ = lane * kSize - phase;
-    const bool is_outer = !live_ || line == 0 || line == static_cast<int>(step.tiles) - 1;
-    // For a pack that is not there, or not all, the line's second, which is: so no load is a branch.
+    const Element* const from = reinterpret_cast<const Element*>(step.in) + start_;
+    const int phase = phase_of<kSize>(from);
+    begin_ = phase == 0 ? 0 : kSize - phase;
+    lane_ = lane;
+    lanes_ = lanes;
+    const int packs = static_cast<int>(static_cast<unsigned>(size_ - begin_) / unsigned{kSize});
+    const int after = begin_ + packs * kSize;
+    const bool is_first = lane == 0, is_last = lane == lanes - 1;
+    edge_ = is_first && phase != 0 ? -phase : is_last ? after : size_;
+    const auto* const whole = reinterpret_cast<const WordsOfPack<Source>*>(from + begin_);
+    WordsOfPack<Source> words[kPacks];
+    batch.count = 0;
+    batch.weight = batch.pitch = 0;
+    // For a pack that the lane does not have, or may not look at, the first whole one. So no load is a branch.
 #pragma unroll
     for (int u = 0; u < kPacks; ++u) {
-      const int from = (is_outer ? has_all(u) : has_some(u)) ? position(u) : kSize - phase;
-      packs[u] = *reinterpret_cast<const PackOf<Source>*>(first + from);
+      const bool here = lane + u * lanes < packs;
+      words[u] = whole[here ? lane + u * lanes : 0];
+      batch.starts[u] = 0;
+      batch.count += here;
     }
-    if (!is_outer) return;
+    const bool is_outer = !live_ || line == (is_first ? 0 : static_cast<int>(step.tiles) - 1);
+    words_ = *reinterpret_cast<const WordsOfPack<Source>*>(from + (is_outer || edge_ >= size_ ? begin_ : edge_));
+    if (is_outer && edge_ < size_) words_ = load_some<Source>(from + edge_, -edge_, size_ - edge_);
 #pragma unroll
-    for (int u = 0; u < kPacks; ++u)
-      if (has_some(u) && !has_all(u))
-        packs[u] = load_some<Source>(first + position(u), -position(u), size_ - position(u));
+    for (int u = 0; u < kPacks; ++u) batch.packs[u] = std::bit_cast<PackOf<Source>>(words[u]);
   }
 
   __device__ bool live() const { return live_; }
   /// Elements before the line.
   __device__ Index start() const { return start_; }
   __device__ int size() const { return size_; }
-  __device__ int position(int u) const { return position_ + u * apart_; }
-  __device__ bool has_all(int u) const { return position(u) >= 0 && position(u) + kSize <= size_; }
-  __device__ bool has_some(int u) const { return position(u) < size_; }
-  __device__ bool has(int u, int i) const {
-    return static_cast<unsigned>(position(u) + i) < static_cast<unsigned>(size_);
-  }
-  __device__ auto number(int u, int i) const { return number_of<Source>(packs[u], i); }
+  /// The number of the first element of a pack within the line.
+  __device__ int position(int u) const { return begin_ + (lane_ + u * lanes_) * kSize; }
+
+  /// The pack at an end of the line: the number of its first element, and whether an element of it belongs here.
+  __device__ bool has_edge() const { return edge_ < size_; }
+  __device__ int edge() const { return edge_; }
+  __device__ bool is_at_edge(int i) const { return static_cast<unsigned>(edge_ + i) < static_cast<unsigned>(size_); }
+  __device__ auto number_at_edge(int i) const { return number_of<Source>(std::bit_cast<PackOf<Source>>(words_), i); }
+  __device__ int before_edge() const { return -edge_; }
+  __device__ int after_edge() const { return size_ - edge_; }
 
  private:
-  int size_, apart_, position_ = 0;
+  int size_, begin_ = 0, edge_ = 0, lane_ = 0, lanes_ = 1;
   bool live_;
   Index start_ = 0;
+  WordsOfPack<Source> words_;
 };
 
 /// The state of a lane's part of a line.
 template <class F, class Source, int kPacks>
 __device__ typename F::State fold_part(const F& fold, const CutLine<Source, kPacks>& line) {
-  typename F::State state = fold.identity();
+  typename F::State state = fold_plainly<false>(fold, line.batch);
+  if (!line.has_edge()) return state;
 #pragma unroll
-  for (int u = 0; u < kPacks; ++u) {
-    if (line.has_all(u)) {
-      auto of_pack = fold.map(line.number(u, 0), 0);
-#pragma unroll
-      for (int i = 1; i < Source::kSize; ++i) of_pack = with_element(fold, of_pack, line.number(u, i), 0);
-      state = fold.combine(state, of_pack);
-    } else if (line.has_some(u)) {
-#pragma unroll
-      for (int i = 0; i < Source::kSize; ++i)
-        if (line.has(u, i)) state = with_element(fold, state, line.number(u, i), 0);
-    }
-  }
+  for (int i = 0; i < Source::kSize; ++i)
+    if (line.is_at_edge(i)) state = with_element(fold, state, line.number_at_edge(i), 0);
   return state;
 }
 
 /// The number of the first of a lane's elements that is this one.
 template <class F, class Source, int kPacks>
 __device__ int place_of(typename F::Value x, const CutLine<Source, kPacks>& line) {
+  constexpr int kSize = Source::kSize;
   int place = std::numeric_limits<int>::max();
 #pragma unroll
-  for (int u = kPacks - 1; u >= 0; --u) {
-    if (!line.has_some(u)) continue;
+  for (int u = kPacks - 1; u >= 0; --u)
+    if (u < line.batch.count)
 #pragma unroll
-    for (int i = Source::kSize - 1; i >= 0; --i)
-      if (F::same(line.number(u, i), x) && line.has(u, i)) place = line.position(u) + i;
-  }
+      for (int i = kSize - 1; i >= 0; --i)
+        if (F::same(line.batch.number(u * kSize + i), x)) place = line.position(u) + i;
+  if (line.has_edge())
+#pragma unroll
+    for (int i = kSize - 1; i >= 0; --i)
+      if (line.is_at_edge(i) && line.edge() + i < place && F::same(line.number_at_edge(i), x)) place = line.edge() + i;
   return place;
 }
 
@@ -125,52 +139,58 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks>
                                     typename Source::Value alpha) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
-  Pack<A, kSize> numbers[kPacks];
+  Pack<A, kSize> numbers[kPacks], edge;
   A max = -folds::kInfinity<A>, sum = 0;
 #pragma unroll
-  for (int u = 0; u < kPacks; ++u) {
+  for (int u = 0; u < kPacks; ++u)
 #pragma unroll
-    for (int i = 0; i < kSize; ++i) numbers[u].at[i] = line.number(u, i) * fold.scale;
-    if (!line.has_all(u))
+    for (int i = 0; i < kSize; ++i) {
+      numbers[u].at[i] = line.batch.number(u * kSize + i) * fold.scale;
+      max = folds::any_maximum(max, numbers[u].at[i]);
+    }
+  if (line.has_edge())
 #pragma unroll
-      for (int i = 0; i < kSize; ++i)
-        if (!line.has(u, i)) numbers[u].at[i] = -folds::kInfinity<A>;
-    A of_pack = numbers[u].at[0];
-#pragma unroll
-    for (int i = 1; i < kSize; ++i) of_pack = folds::any_maximum(of_pack, numbers[u].at[i]);
-    max = folds::any_maximum(max, of_pack);
-  }
+    for (int i = 0; i < kSize; ++i) {
+      edge.at[i] = line.is_at_edge(i) ? line.number_at_edge(i) * fold.scale : -folds::kInfinity<A>;
+      max = folds::any_maximum(max, edge.at[i]);
+    }
   max = combine_line<0, 1>(fold.pivot_fold(), max, lanes);
   const auto exponent = Exponent<A>::of(max, A(1));
-#pragma unroll
-  for (int u = 0; u < kPacks; ++u) {
+  const auto sum_of_pack = [&](Pack<A, kSize>& pack) {
     A of_pack = 0;
 #pragma unroll
     for (int i = 0; i < kSize; ++i) {
-      const A power = exponent.power(numbers[u].at[i]);
+      const A power = exponent.power(pack.at[i]);
       of_pack = i == 0 ? power : of_pack + power;
-      if constexpr (kMap == MapKind::softmax) numbers[u].at[i] = power;
+      if constexpr (kMap == MapKind::softmax) pack.at[i] = power;
     }
-    sum += of_pack;
+    return of_pack;
+  };
+#pragma unroll
+  for (int u = 0; u < kPacks; ++u) {
+    const A of_pack = sum_of_pack(numbers[u]);
+    sum += u < line.batch.count ? of_pack : A(0);
   }
+  if (line.has_edge()) sum += sum_of_pack(edge);
   sum = combine_line<1, 1>(folds::Sum<A>(), sum, lanes);
   if (!line.live()) return;
   using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;
   const Map map({max, sum}, A(1), alpha);
+  Out* const to = out + line.start();
+  Out results[kSize];
 #pragma unroll
   for (int u = 0; u < kPacks; ++u) {
-    Out results[kSize];
 #pragma unroll
     for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(numbers[u].at[i]));
-    Out* const to = out + line.start() + line.position(u);
-    if (line.has_all(u))
-      store_whole(results, to);
-    else if (line.has_some(u))
-      store_elements(results, to, 1, -line.position(u), line.size() - line.position(u));
+    if (u < line.batch.count) store_whole(results, to + line.position(u));
   }
+  if (!line.has_edge()) return;
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(edge.at[i]));
+  store_elements(results, to + line.edge(), 1, line.before_edge(), line.after_edge());
 }
 
-/// Of fewer than 2^30 lines; results begin in a pack where their elements do.
+/// Of fewer than 2^30 lines of two lanes at least; results begin in a pack where their elements do.
 template <class Source, class F, class Sink, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_lines(const __grid_constant__ Arguments step) {
   const NearScope scope(step);

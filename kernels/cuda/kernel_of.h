@@ -101,10 +101,8 @@ Found with_whole_lines(Found found) {
   if constexpr (kMost <= kFewThreads && (Sink::kMaps || CheapFold<F>))  // others are sooner in bundles
     found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, std::min(kBlocks, 5)>>;
   if constexpr (kIsInLine<Line> && Line::kSize > 1) {
-    constexpr int kPacks = kLoads + 1;  // cover as many elements, wherever the first is
-    constexpr int kCutBlocks = kMost > kFewThreads ? 2 - (kLoads > kFewLoads) : Sink::kMaps ? std::min(kBlocks - 1, 4) : 2;
-    found.cut_lines = cut_lines<Line, F, Sink, Tuned<kMost, kPacks, kCutBlocks>>;
-    found.packs_of_cut_line = kPacks;
+    constexpr int kFewer = Sink::kMaps && kMost <= kFewThreads && Line::kSize <= 4 ? 2 : 1;  // for what is at the ends
+    found.cut_lines = cut_lines<Line, F, Sink, Tuned<kMost, kLoads, std::max(kBlocks - kFewer, 1)>>;
     found.in_order = ArgFold<F>;
   }
   return found;

@@ -80,9 +80,9 @@ Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bo
   const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
   const bool follow = to.walk.rank == 0 && line.in == 1 && (!maps || line.out == 1) && to.tile.rank <= 1 &&
                       (to.tile.rank == 0 || (lines.in == line.size && (!maps || lines.out == line.size)));
-  const Index lanes = by_lanes ? to.lanes : bound.launch.threads, packs = ceil_divide(line.size - 1, bound.pack) + 1;
+  const Index lanes = by_lanes ? to.lanes : bound.launch.threads, packs = line.size / bound.pack;
   const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && line.size >= 2 * bound.pack &&
-                    packs <= lanes * found.packs_of_cut_line && to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
+                    packs <= lanes * found.packs_of_line && lanes > 1 && to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
   return follow && fits && (!found.in_order || rises(step.reduced)) ? found.cut_lines : nullptr;
 }
 

@@ -10,7 +10,7 @@
 namespace ndfold {
 namespace {
 
-constexpr int kLoadsOfCutLines = 4;  // of a lane that keeps its part of a line with cut packs: kernels/cuda/catalog.h
+constexpr int kLoadsOfAnyLine = 4;  // of a lane that keeps its part of a line wherever it lies: kernels/cuda/catalog.h
 
 Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
   if (verdict.kind == Verdict::Kind::yes && wants_split(problem, device))
@@ -43,11 +43,11 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   TuningQuestion question = question_of(strategy, problem);
   const TuningRow* tuned = &tuning_for(device, question);
   Step step = fold_step(problem, body, *tuned);
-  const bool long_lines = body == Body::rows && tuned->use.unroll > kLoadsOfCutLines;
+  const bool long_lines = body == Body::rows && tuned->use.unroll > kLoadsOfAnyLine;
   const bool must_suit = body == Body::columns || long_lines;
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
-    question.registers = long_lines && has_whole_lines(problem, device);
+    question.registers = long_lines && (has_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0);
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
@@ -60,7 +60,8 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
     step.launch.block = static_cast<int>(round_up(cut, device.lanes));
     step.kernel.tuning.threads = std::max(step.kernel.tuning.threads, step.launch.block);
   }
-  if (rows_of_gpu && step.kernel.residency == Residency::registers && step.reduced.size() > 1)  // places are found once
+  const bool looks_up = step.reduced.size() > 1 && !has_whole_runs(problem);  // places of elements: once a block
+  if (rows_of_gpu && step.kernel.residency == Residency::registers && looks_up)
     step.launch.grid[1] = std::min(step.launch.grid[1], device.multiprocessors * resident_blocks(step, device));
   if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {

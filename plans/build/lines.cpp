@@ -75,14 +75,24 @@ bool lie_one_after_the_other(const Problem& problem) {
 }
 
 Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
-  constexpr Index kFewestPacks = 9, kMostLanes = 512;  // fewer come sooner in bundles
+  constexpr Index kFewestPacks = 16, kMostLanes = 512;  // fewer come sooner in bundles
   if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || !has_many_kernels(problem)) return 0;
   if (problem.axes.reduced.empty() || !lie_one_after_the_other(problem) || has_whole_lines(problem, device)) return 0;
   const bool maps = problem.kind == RequestKind::softmax;
   const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
-  const Index packs = ceil_divide(problem.axes.reduced_elements() - 1, pack) + 1;
-  const Index lanes = ceil_divide(packs, maps ? kKeptLoads + 1 : kFoldedLoads + 1);
+  const Index packs = problem.axes.reduced_elements() / pack;
+  const bool is_long = packs > kMostLanes * kKeptLoads && pack <= 4;  // longer ones of 16-bit floats are not kept
+  const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
   return pack > 1 && packs >= kFewestPacks && lanes <= (maps ? kMostLanes : device.lanes) ? lanes : 0;
+}
+
+bool has_whole_runs(const Problem& problem) {
+  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const Axis& run = problem.axes.reduced.back();
+  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
+  return run.in == 1 && run.out == 1 && run.size % pack == 0 &&
+         std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole) &&
+         std::all_of(problem.axes.reduced.begin(), problem.axes.reduced.end() - 1, is_whole);
 }
 
 Index packs_of_line(const Problem& problem) {

@@ -16,9 +16,12 @@ bool has_whole_lines(const Problem&, const DeviceFacts&);
 /// Whether rows are lines of neighbours, and lie one after the other, as do a softmax's results.
 bool lie_one_after_the_other(const Problem&);
 
-/// Where such rows are no whole vectors, but registers had better keep those that cover one: lanes of a GPU that share a
-/// row, of any number; else 0. A lane has one vector more than the usual kernels' loads in flight.
+/// Where such rows are no whole vectors, but registers had better keep those that they have: lanes of a GPU that share a
+/// row, of any number; else 0.
 Index lanes_of_cut_line(const Problem&, const DeviceFacts&);
+
+/// Whether a softmax's rows are runs of whole vectors, on both sides.
+bool has_whole_runs(const Problem&);
 
 /// Whole lines that the registers of a warp hold, where that is the best way to take them.
 bool suits_lines(const Problem&, const DeviceFacts&);

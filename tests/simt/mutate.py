@@ -85,10 +85,10 @@ MUTANTS = [
     ("table_last", "whole_runs.h", "there += pack + u * lanes_ < last;", "there += pack + u * lanes_ < last - 1;",
      "whole_runs"),
     ("table_next", "whole_runs.h", "first += kRunsOfTable)", "first += kRunsOfTable + 1)", "whole_runs"),
-    ("cut_first", "cut_lines.h", "return position(u) >= 0 && position", "return position", "cut_lines"),
-    ("cut_last", "cut_lines.h", "position(u) + kSize <= size_;", "position(u) + kSize <= size_ + 1;", "cut_softmax"),
-    ("cut_some", "cut_lines.h", "return position(u) < size_;", "return position(u) < size_ - 1;", "cut_lines"),
-    ("cut_outer", "cut_lines.h", "is_outer = !live_ || line == 0", "is_outer = !live_", "cut_softmax"),
+    ("cut_first", "cut_lines.h", "is_first && phase != 0 ? -phase", "is_first && phase != 0 ? size_", "cut_lines"),
+    ("cut_last", "cut_lines.h", "here = lane + u * lanes < packs;", "here = lane + u * lanes < packs - 1;", "cut_lines"),
+    ("cut_edge", "cut_lines.h", "if (line.is_at_edge(i)) state", "state", "cut_lines"),
+    ("cut_outer", "cut_lines.h", "is_outer = !live_ || line == (is_first", "is_outer = !live_ && line == (is_first", "cut_softmax"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -131,9 +131,9 @@ KERNELS = {
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_runs": ("whole_runs.h", "whole_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
     "cut_lines": ("cut_lines.h", "cut_lines<InLine<Elements<float, float, 4>>, folds::Sum<float>, ResultSink, "
-                               "Tuned<1024, 9>>"),
+                               "Tuned<1024, 8>>"),
     "cut_softmax": ("cut_lines.h", "cut_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
-                                   "MapSink<float, MapKind::softmax>, Tuned<1024, 9>>"),
+                                   "MapSink<float, MapKind::softmax>, Tuned<1024, 8>>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
