@@ -134,9 +134,9 @@ __device__ typename F::State fold_cut_line(const F& fold, const NearScope& scope
 }
 
 /// Numbers are multiplied with the scale first: what does not belong is -inf then, whose power is 0.
-template <MapKind kMap, class Source, class F, int kPacks, class Out>
-__device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks>& line, int lanes, Out* out,
-                                    typename Source::Value alpha) {
+template <MapKind kMap, class Tuning, class Source, class F, int kPacks, class Out>
+__device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks>& line, int lanes,
+                                    const Sharers<Tuning>& sharers, Out* out, typename Source::Value alpha) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
   Pack<A, kSize> numbers[kPacks], edge;
@@ -173,9 +173,11 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks>
   }
   if (line.has_edge()) sum += sum_of_pack(edge);
   sum = combine_line<1, 1>(folds::Sum<A>(), sum, lanes);
+  const A share = sharers.meet(fold, max, sum);
   if (!line.live()) return;
   using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;
-  const Map map({max, sum}, A(1), alpha);
+  Map map({max, sum}, A(1), alpha);
+  if constexpr (kMap == MapKind::softmax && Sharers<Tuning>::kMayBeMany) map.factor *= share;
   Out* const to = out + line.start();
   Out results[kSize];
 #pragma unroll
@@ -194,17 +196,18 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks>
 template <class Source, class F, class Sink, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_lines(const __grid_constant__ Arguments step) {
   const NearScope scope(step);
+  const Sharers<Tuning> sharers(scope);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const int tiles = static_cast<int>(step.tiles), apart = static_cast<int>(scope.tiles_at_once());
   const int stride = static_cast<int>(gridDim.y) * apart, ahead = static_cast<int>(scope.tile_of(0));
   int first = static_cast<int>(blockIdx.y) * apart;
   ResultsOfLane<F> results(step, first + ahead, apart);
   for (; first < tiles; first += stride) {
-    const CutLine<Source, Tuning::kUnroll> line(step, first + ahead, scope.lane(), scope.lanes());
+    const CutLine<Source, Tuning::kUnroll> line(step, first + ahead, sharers.lane(scope), sharers.lanes(scope));
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       const auto alpha = static_cast<typename Source::Value>(step.alpha);
-      softmax_of_cut_line<Sink::kMap>(fold, line, scope.lanes(), out, alpha);
+      softmax_of_cut_line<Sink::kMap>(fold, line, sharers.lanes(scope), sharers, out, alpha);
     } else {
       const auto state = fold_cut_line<Source>(fold, scope, line, step.lane_axis.out);
       results.write(fold, state, line.live() && scope.lane() == 0);

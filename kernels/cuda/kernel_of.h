@@ -101,8 +101,9 @@ Found with_whole_lines(Found found) {
   if constexpr (kMost <= kFewThreads && (Sink::kMaps || CheapFold<F>))  // others are sooner in bundles
     found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, std::min(kBlocks, 5)>>;
   if constexpr (kIsInLine<Line> && Line::kSize > 1) {
-    constexpr int kFewer = Sink::kMaps && kMost <= kFewThreads && Line::kSize <= 4 ? 2 : 1;  // for what is at the ends
-    found.cut_lines = cut_lines<Line, F, Sink, Tuned<kMost, kLoads, std::max(kBlocks - kFewer, 1)>>;
+    constexpr int kFewer = Sink::kMaps && Line::kSize <= 4 ? 2 : 1;  // for what is at the ends
+    constexpr int kCutBlocks = kMost > kFewThreads ? std::min(kBlocks, 2) : kBlocks - kFewer;
+    found.cut_lines = cut_lines<Line, F, Sink, Tuned<kMost, kLoads, kCutBlocks>>;
     found.in_order = ArgFold<F>;
   }
   return found;

@@ -108,11 +108,41 @@ __device__ typename F::State combine_line(const F& fold, typename F::State state
   return combine_block_in_turn<kTurn>(fold, state);
 }
 
+/// The blocks that share a line: one, or those of a cluster, which only kernels of many threads ask for.
+template <class Tuning>
+class Sharers {
+ public:
+  static constexpr bool kMayBeMany = Tuning::kThreads > 256;
+  __device__ explicit Sharers(const NearScope& scope) : many_(kMayBeMany && scope.shares_parts()) {}
+  __device__ int lane(const NearScope& scope) const {
+    return many_ ? static_cast<int>(blockIdx.x) * scope.lanes() + scope.lane() : scope.lane();
+  }
+  __device__ int lanes(const NearScope& scope) const {
+    return many_ ? static_cast<int>(gridDim.x) * scope.lanes() : scope.lanes();
+  }
+  /// A block's maximum and sum become those of all; what its powers are multiplied with, to be measured from there.
+  template <class F, class A>
+  __device__ A meet(const F& fold, A& max, A& sum) const {
+    if constexpr (kMayBeMany)
+      if (many_) {
+        const A from = max;
+        const auto whole = combine_cluster(fold, {max, sum});
+        max = whole.max;
+        sum = whole.sum;
+        return F::shrink(from, max);
+      }
+    return 1;
+  }
+
+ private:
+  bool many_;
+};
+
 /// Numbers are multiplied with the scale where they become powers; of a negative one, all are turned around before.
-template <MapKind kMap, class Source, int kLines, int kPacks, class F, class Out>
+template <MapKind kMap, class Tuning, class Source, int kLines, int kPacks, class F, class Out>
 __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines>& lines, Out* out,
                                  const PacksOfLine& mine, const PlacesOfPacks<Source, kPacks>& places,
-                                 typename Source::Value alpha) {
+                                 const Sharers<Tuning>& sharers, typename Source::Value alpha) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
   BatchOfLines<Source, kLines, kPacks> batch(lines, mine, places, 0);
@@ -160,7 +190,9 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
   using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;
 #pragma unroll
   for (int l = 0; l < kLines; ++l) {
-    const Map map({max[l], sum[l]}, scale, alpha);
+    const A share = sharers.meet(fold, max[l], sum[l]);
+    Map map({max[l], sum[l]}, scale, alpha);
+    if constexpr (kMap == MapKind::softmax && Sharers<Tuning>::kMayBeMany) map.factor *= share;
 #pragma unroll
     for (int u = 0; u < kPacks; ++u) {
       Out results[kSize];
@@ -198,7 +230,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const auto alpha = static_cast<typename Source::Value>(step.alpha);
   const Index runs = kIsInLine<Source> ? 1 : quotient(step.reduced, step.lane_axis.by);
-  const PacksOfLine mine{scope.lane(), scope.lanes(), static_cast<int>(runs * step.packs_of_run)};
+  const Sharers<Tuning> sharers(scope);
+  const PacksOfLine mine{sharers.lane(scope), sharers.lanes(scope), static_cast<int>(runs * step.packs_of_run)};
   const PlacesOfPacks<Source, kPacks> places(step, mine);
   const int tiles = static_cast<int>(step.tiles), apart = static_cast<int>(scope.tiles_at_once());
   const int block = kLines * apart, stride = static_cast<int>(gridDim.y) * block;
@@ -209,7 +242,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const LinesOfLane<Source, kLines> lines(step, first + ahead, apart);
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
-      softmax_of_lines<Sink::kMap, Source, kLines, kPacks>(fold, lines, out, mine, places, alpha);
+      softmax_of_lines<Sink::kMap, Tuning, Source, kLines, kPacks>(fold, lines, out, mine, places, sharers, alpha);
     } else {
       const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, places, step.lane_axis.out);
       const int length = static_cast<int>(step.lane_axis.size);

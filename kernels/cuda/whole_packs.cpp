@@ -20,6 +20,16 @@ bool spans_few(const std::vector<Axis>& axes, Index pack) {
   return std::max(in, out) / pack < std::numeric_limits<std::int32_t>::max();
 }
 
+// Lanes that share a line in a kernel for lines; 0 where none takes such a step.
+Index lanes_of_line(const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const Index threads = bound.launch.threads, blocks = bound.launch.cluster;
+  if (to.tiles >= std::numeric_limits<std::int32_t>::max() / 2) return 0;
+  if (to.scope == Scope::cluster) return to.map != MapKind::none && to.parts == blocks ? threads * blocks : 0;
+  if (to.parts != 1) return 0;
+  return to.scope == Scope::lanes ? to.lanes : to.scope == Scope::block ? threads : 0;
+}
+
 // The kernel for lines that are whole packs wherever one begins with a whole pack, as is what is written of them.
 Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& bound) {
   const Arguments& to = bound.arguments;
@@ -30,11 +40,10 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& 
   const auto keeps_packs = [&](const AxisNumbers& axis) { return axis.out % bound.pack == 0; };
   const Index runs = to.reduced / std::max<Index>(1, to.lane_axis.size);
   const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
-  const Index lanes = by_lanes ? to.lanes : bound.launch.threads;
+  const Index lanes = lanes_of_line(bound);
   if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return nullptr;
-  const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && to.whole_runs &&
-                    to.packs_of_run * runs <= lanes * found.packs_of_line && spans_few(step.reduced, bound.pack) &&
-                    to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
+  const bool fits = to.whole_runs && lanes > 0 && to.packs_of_run * runs <= lanes * found.packs_of_line &&
+                    spans_few(step.reduced, bound.pack);
   const bool stores = !maps || bound.pack == 1 ||
                       (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
   if (!fits || !stores) return nullptr;
@@ -77,12 +86,11 @@ Kernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound)
 Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound) {
   const Arguments& to = bound.arguments;
   const AxisNumbers &line = to.lane_axis, &lines = to.tile.near[0];
-  const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
+  const bool maps = to.map != MapKind::none;
   const bool follow = to.walk.rank == 0 && line.in == 1 && (!maps || line.out == 1) && to.tile.rank <= 1 &&
                       (to.tile.rank == 0 || (lines.in == line.size && (!maps || lines.out == line.size)));
-  const Index lanes = by_lanes ? to.lanes : bound.launch.threads, packs = line.size / bound.pack;
-  const bool fits = (by_lanes || to.scope == Scope::block) && to.parts == 1 && line.size >= 2 * bound.pack &&
-                    packs <= lanes * found.packs_of_line && lanes > 1 && to.tiles < std::numeric_limits<std::int32_t>::max() / 2;
+  const Index lanes = lanes_of_line(bound), packs = line.size / bound.pack;
+  const bool fits = line.size >= 2 * bound.pack && lanes > 1 && packs <= lanes * found.packs_of_line;
   return follow && fits && (!found.in_order || rises(step.reduced)) ? found.cut_lines : nullptr;
 }
 

@@ -57,7 +57,8 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   settle(step, in_shared ? Residency::shared : tuned->residency, device);
   const Index cut = rows_of_gpu && step.kernel.residency == Residency::registers ? lanes_of_cut_line(problem, device) : 0;
   if (cut > 0) {
-    step.launch.block = static_cast<int>(round_up(cut, device.lanes));
+    const Index lanes = ceil_divide(packs_of_line(problem), Index{step.kernel.tuning.unroll});
+    step.launch.block = static_cast<int>(round_up(lanes, device.lanes));
     step.kernel.tuning.threads = std::max(step.kernel.tuning.threads, step.launch.block);
   }
   const bool looks_up = step.reduced.size() > 1 && !has_whole_runs(problem);  // places of elements: once a block

@@ -1,6 +1,7 @@
 // rows_in_cluster and columns_in_cluster: the blocks of a cluster keep one tile among them and exchange states.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
+#include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
@@ -20,7 +21,9 @@ bool is_idle(const Step& step, int blocks, const DeviceFacts& device) {
 }
 
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
+  TuningQuestion question = question_of(strategy, problem);
+  question.registers = body == Body::rows && keeps_long_lines(problem, device);
+  const TuningRow& tuned = tuning_for(device, question);
   Step step = fold_step(problem, body, tuned);
   int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
   while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
@@ -30,6 +33,10 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   step.part = ceil_divide(wanted, unit) * unit;
   step.launch.grid[0] = blocks;
   settle(step, tuned.residency, device);
+  if (step.kernel.residency == Residency::registers) {
+    const Index packs = packs_of_line(problem), of_block = ceil_divide(packs, Index{blocks} * tuned.use.unroll);
+    step.launch.block = static_cast<int>(round_up(of_block, device.lanes));
+  }
   return {.steps = {step}};
 }
 

@@ -75,7 +75,7 @@ bool lie_one_after_the_other(const Problem& problem) {
 }
 
 Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
-  constexpr Index kFewestPacks = 16, kMostLanes = 512;  // fewer come sooner in bundles
+  constexpr Index kFewestFolded = 16, kFewestKept = 24, kMostLanes = 512;  // fewer come sooner in bundles
   if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || !has_many_kernels(problem)) return 0;
   if (problem.axes.reduced.empty() || !lie_one_after_the_other(problem) || has_whole_lines(problem, device)) return 0;
   const bool maps = problem.kind == RequestKind::softmax;
@@ -83,7 +83,12 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   const Index packs = problem.axes.reduced_elements() / pack;
   const bool is_long = packs > kMostLanes * kKeptLoads && pack <= 4;  // longer ones of 16-bit floats are not kept
   const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
-  return pack > 1 && packs >= kFewestPacks && lanes <= (maps ? kMostLanes : device.lanes) ? lanes : 0;
+  return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && lanes <= (maps ? kMostLanes : device.lanes) ? lanes : 0;
+}
+
+bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
+  if (problem.kind != RequestKind::softmax || problem.axes.reduced.empty()) return false;
+  return has_whole_lines(problem, device) || (has_many_kernels(problem) && lie_one_after_the_other(problem));
 }
 
 bool has_whole_runs(const Problem& problem) {

@@ -20,6 +20,9 @@ bool lie_one_after_the_other(const Problem&);
 /// row, of any number; else 0.
 Index lanes_of_cut_line(const Problem&, const DeviceFacts&);
 
+/// Whether a softmax's rows are lines of whole vectors, or of those that cut_lines.h takes, whatever their length.
+bool keeps_long_lines(const Problem&, const DeviceFacts&);
+
 /// Whether a softmax's rows are runs of whole vectors, on both sides.
 bool has_whole_runs(const Problem&);
 

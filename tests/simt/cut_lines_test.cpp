@@ -48,6 +48,20 @@ TEST(cut_lines, buffers_that_begin_anywhere) {
   EXPECT_EQ(tally.cut_lines, 9);
 }
 
+TEST(cut_lines, over_clusters) {
+  Tally tally;
+  softmax({3, 20001}, {.axes = {1}}, "rows_in_cluster", {}, tally);
+  softmax({2, 40003}, {.axes = {1}}, "rows_in_cluster", {.type = DType::bf16, .in_shift = 3, .out_shift = 3}, tally);
+  softmax({2, 20001}, {.axes = {1}, .kind = SoftmaxKind::log_softmax, .scale = -2}, "rows_in_cluster", {}, tally);
+  for (const Real special : specials(DType::f32)) {
+    Array in(dense(DType::f32, {2, 17001})), out(dense(DType::f32, {2, 17001}));
+    fill(in, Values::mixed);
+    for (Index i = 0; i < 9000; ++i) in.set(i, special);  // all that one block has
+    run_forced(SoftmaxSpec{.axes = {1}}, in, out, small(DeviceFacts::h200(), 2), "rows_in_cluster", tally);
+  }
+  EXPECT_GE(tally.cut_lines, 5);
+}
+
 TEST(cut_lines, reductions) {
   Tally tally;
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmax, ReduceOp::var, ReduceOp::logsumexp})
