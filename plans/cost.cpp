@@ -74,6 +74,8 @@ double sharing_efficiency(const Step& step) {
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   if (!rows) return on_stairs(kColumnShareByCluster, blocks);
+  if (step.kernel.residency == Residency::registers) 
+    return on_stairs(kLinesByCluster, blocks) * on_stairs(kLinesByClusterPart, static_cast<double>(tile_bytes(step)));
   return on_stairs(kRowShareByCluster, blocks) *
          on_stairs(kRowShareByClusterPart, static_cast<double>(tile_bytes(step)));
 }

@@ -17,6 +17,8 @@ constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kern
 constexpr Index kShortLinePacks = 16;
 constexpr double kFewBytes = 512 * 1024;
 
+bool is_half(const Problem& problem) { return size_bytes(problem.input) == 2; }
+
 bool is_cheap(const Problem& problem) {
   switch (problem.fold) {
     case FoldKind::var:
@@ -87,7 +89,7 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
 }
 
 bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
-  if (problem.kind != RequestKind::softmax || problem.axes.reduced.empty()) return false;
+  if (problem.kind != RequestKind::softmax || problem.axes.reduced.empty() || is_half(problem)) return false;
   return has_whole_lines(problem, device) || (has_many_kernels(problem) && lie_one_after_the_other(problem));
 }
 

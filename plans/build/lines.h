@@ -20,7 +20,8 @@ bool lie_one_after_the_other(const Problem&);
 /// row, of any number; else 0.
 Index lanes_of_cut_line(const Problem&, const DeviceFacts&);
 
-/// Whether a softmax's rows are lines of whole vectors, or of those that cut_lines.h takes, whatever their length.
+/// Whether the registers of a cluster had better keep a softmax's rows: lines of whole vectors, or of those that
+/// cut_lines.h takes. Rows of 32 K f32 reach 0.94 of a copy so, 0.91 in shared memory; of bf16 0.71 and 0.75.
 bool keeps_long_lines(const Problem&, const DeviceFacts&);
 
 /// Whether a softmax's rows are runs of whole vectors, on both sides.
