@@ -47,15 +47,20 @@ void with_asking(Index bytes, const Work& work) {
 
 /// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
 /// asks for both in kCount rows that come later first.
-template <int kCount, bool kAsk, class Rows, class Work>
-[[gnu::always_inline]] inline void each_together(const Rows& rows, int r, Index groups, Index width, const Work& work) {
-  constexpr Index kTogether = 2;
+template <int kCount, bool kAsk, Index kWidth, class Rows, class Work>
+[[gnu::always_inline]] inline void each_together(const Rows& rows, int r, Index groups, const Work& work) {
+  constexpr Index kTogether = 2, kBytes = kWidth * sizeof(*rows.row(0)), kLines = kCount * kBytes / 64;
+  LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, groups * kBytes,
+                         kCount == kRowsAtOnce && are_guessed_from_far(rows));
   Index g = 0;
   for (; g + kTogether <= groups; g += kTogether) {
     if constexpr (kAsk && requires { rows.coming(r); })
       for (int k = 0; k < kCount; ++k)
-        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(rows.coming(r + k) + (g + t) * width);
-    for (Index t = 0; t < kTogether; ++t) work(g + t);
+        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(rows.coming(r + k) + (g + t) * kWidth);
+    for (Index t = 0; t < kTogether; ++t) {
+      if constexpr (kCount == kRowsAtOnce) next.template ask<kLines>();
+      work(g + t);
+    }
   }
   if (g < groups) work(g);
 }
@@ -99,7 +104,7 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
         for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
-    each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, fold_group);
+    each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, fold_group);
   } else {
     fold_numbers<kFirst>(fold_of(0), groups, states, rows.row(r + K)...);
   }
@@ -137,6 +142,13 @@ struct RowsFrom {
   auto row(int r) const { return rows.row(r) + first; }
   auto coming(int r) const requires requires { rows.coming(r); }
   { return rows.coming(r) + first; }
+  auto following(int r) const requires requires { rows.following(r); }
+  {
+    const auto* row = rows.following(r);
+    return row == nullptr ? row : row + first;
+  }
+  bool are_past_caches() const requires requires { rows.are_past_caches(); }
+  { return rows.are_past_caches(); }
 };
 
 /// Some rows from r on into the quick extrema of whole groups.
@@ -148,7 +160,7 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
   constexpr int kCount = sizeof...(K);
   const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
   auto seen = watch;  // out of memory, where a group would wait for the one before
-  each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, [&](Index g) {
+  each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, [&](Index g) {
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
     seen.see(some[K]...);
     for (V& one : some) one = Quick::map(one);
@@ -203,7 +215,8 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
     for (Index g = 0; g < groups; ++g) scratch.pivots[g] = fold.pivot(scratch.totals[g], count);
     const auto around = [&](Index g) { return fold.around(scratch.pivots[g], count); };
     if (are_guessed(rows)) {
-      LinesOfNextLeaf<Rows> coming(rows, columns * static_cast<Index>(sizeof(*rows.row(0))));
+      const Index row_bytes = columns * static_cast<Index>(sizeof(*rows.row(0)));
+      LinesOfRows<Rows> coming(rows, kLeafRows, 2 * kLeafRows, row_bytes, true);
       fold_columns_once([&](Index g) { return coming.ask(), around(g); }, rows, count, columns, scratch.sums);
     } else {
       fold_columns_once(around, rows, count, columns, scratch.sums);

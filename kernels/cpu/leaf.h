@@ -46,7 +46,11 @@ template <class LaneFold, class Watch, class T>
     const Index ahead = kAsksAhead ? kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)) : 0;
     Watch seen = watch;  // out of memory, where vectors would wait for those before
     Accumulators<LaneFold, Watch> sums(fold, seen);
-    for (int s = 0; s < leaf.count; ++s) sums.add(leaf.segments[s].start, leaf.segments[s].length, ahead);
+    for (int s = 0; s < leaf.count; ++s)
+      if constexpr (kInAnyOrder<LaneFold>)
+        sums.add_aligned(leaf.segments[s].start, leaf.segments[s].length, ahead);
+      else
+        sums.add(leaf.segments[s].start, leaf.segments[s].length, ahead);
     watch = seen;
     return sums.total();
   } else {
