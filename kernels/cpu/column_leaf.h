@@ -81,7 +81,8 @@ void each_rows(int count, Work&& work) {
 
 /// Rows of integers, side by side: a loop that the compiler makes lanes of.
 template <bool kFirst, class Fold, class State, class... Row>
-void fold_numbers(const Fold& fold, Index columns, State* __restrict states, const Row* __restrict... row) {
+[[gnu::always_inline]] inline void fold_numbers(const Fold& fold, Index columns, State* __restrict states,
+                                                const Row* __restrict... row) {
   for (Index c = 0; c < columns; ++c) {
     State state = kFirst ? fold.identity() : states[c];
     ((state = fold.combine(state, fold.map(row[c], 0))), ...);
@@ -106,7 +107,16 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
     };
     each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, fold_group);
   } else {
-    fold_numbers<kFirst>(fold_of(0), groups, states, rows.row(r + K)...);
+    Index done = 0;
+    if constexpr (kCount == kRowsAtOnce) {
+      constexpr Index kBytes = sizeof(*rows.row(0)), kLine = 64 / kBytes;
+      LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, groups * kBytes, are_guessed_from_far(rows));
+      for (; next.any() && done + kLine <= groups; done += kLine) {
+        next.ask();
+        fold_numbers<kFirst>(fold_of(0), kLine, states + done, (rows.row(r + K) + done)...);
+      }
+    }
+    fold_numbers<kFirst>(fold_of(0), groups - done, states + done, (rows.row(r + K) + done)...);
   }
 }
 

@@ -87,6 +87,9 @@ void fold_rows(const Arguments& step, Index first, Index last) {
     }
     if constexpr (kLoadsAsLanes<A, T>)
       if (are_bundled<F, A, kLoading, T>(step)) return fold_bundles<F, A, T>(step, parameters, first, last);
+    if constexpr (kHasIndex<F, A> && std::is_integral_v<A>)
+      if (are_short_indexed_integers<F, A, kLoading, T>(step))
+        return fold_integer_bundles<F, A, T>(step, parameters, first, last);
     if constexpr (kBundlesIntegers<F<A>, T>)
       if (are_short_integers<kLoading, T>(step)) return fold_integer_bundles<F, A, T>(step, parameters, first, last);
     fold_each_row<F, A, kLoading, T>(step, parameters, first, last);

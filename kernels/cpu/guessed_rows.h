@@ -53,6 +53,8 @@ class LinesOfRows {
     if (asks && row_bytes >= kRowsAtOnce * kLine) begin(first);
   }
 
+  bool any() const { return at_ != nullptr; }
+
   template <Index kLines = kRowsAtOnce>
   [[gnu::always_inline]] void ask() {
     if (at_ == nullptr) return;
