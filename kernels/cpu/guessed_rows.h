@@ -18,6 +18,9 @@ bool are_guessed(const Rows& rows) {
     return false;
 }
 
+/// Bytes of a row of which the next ones are asked for line by line, at least.
+inline constexpr Index kLeastAskedBytes = kRowsAtOnce * 64;
+
 /// Whether they are more than all caches hold, too. From a third cache rows come soon enough ([128,4096] f32 axis 0 on a
 /// Zen 4: 34 us, 41 where the next rows are asked for).
 template <class Rows>
@@ -30,12 +33,13 @@ bool are_guessed_from_far(const Rows& rows) {
 
 /// Rows of bytes that follow one another, one after the other: a stream to a machine that guesses, as long as what they
 /// are added to, `states` bytes a column, stays in its first cache (argmax u8 of [65536,1024] on a Zen 4: 14 GB/s eight
-/// rows at a time, 24 so). Of wider elements, of more columns and of rows apart eight rows are better.
+/// rows at a time, 24 so). Of wider elements, of more columns and of rows apart eight rows are better, and where the
+/// next are asked for.
 template <class T, class Rows>
 bool are_taken_in_turn(const Rows& rows, int count, Index columns, Index states) {
   constexpr Index kMostBytes = 8 << 10;
   return sizeof(T) == 1 && columns * states <= kMostBytes && count > 1 && rows.row(1) - rows.row(0) == columns &&
-         are_guessed(rows);
+         are_guessed(rows) && !(are_guessed_from_far(rows) && columns >= kLeastAskedBytes);
 }
 
 /// The lines of rows that come later, in the order of memory, asked for into the second cache while others are folded:
@@ -50,7 +54,7 @@ class LinesOfRows {
   /// Rows [first, end) of the leaf, or beyond it; none unless `asks`.
   LinesOfRows(const Rows& rows, int first, int end, Index row_bytes, bool asks)
       : rows_(rows), row_bytes_(row_bytes), end_(end) {
-    if (asks && row_bytes >= kRowsAtOnce * kLine) begin(first);
+    if (asks && row_bytes >= kLeastAskedBytes) begin(first);
   }
 
   bool any() const { return at_ != nullptr; }

@@ -17,7 +17,7 @@ struct IntegerTerm {
   template <class Lanes>
   [[gnu::always_inline]] static Lanes of_two_rows(const T* a, const T* b) {
     using Elements = Integers<T, sizeof(Lanes) / sizeof(Narrow) * sizeof(T)>;
-    const auto from = [](const T* x) { return __builtin_convertvector(load_integers<Elements>(x), Lanes); };
+    const auto from = [](const T* x) { return widened<Lanes>(load_integers<Elements>(x)); };
     if constexpr (requires { Term::template sum_of_squares<Lanes>(Lanes(), Lanes()); })
       return Term::template sum_of_squares<Lanes>(from(a), from(b));
     else
@@ -58,7 +58,7 @@ class IntegerColumns {
   void add(const Rows& rows, int count) {
     if (held_ + count > Term::kMostRows) widen();
     held_ += count;
-    if (are_guessed_from_far(rows) && columns_ * Index{sizeof(T)} >= kLeastFromFar) {
+    if (are_guessed_from_far(rows) && columns_ * Index{sizeof(T)} >= kLeastAskedBytes) {
       int r = 0;
       for (; r + kRowsAtOnce <= count; r += kRowsAtOnce)
         add_rows_from_far(rows, r, std::make_integer_sequence<int, kRowsAtOnce / 2>());
@@ -78,10 +78,8 @@ class IntegerColumns {
   }
 
  private:
-  static constexpr Index kLeastFromFar = 512;  // bytes of a row: ends take longer than lanes win
-
   /// Line by line of all rows, while as many lines of the next are asked for: sum u8 of [16384,4096] axis 0 on a Zen 4
-  /// took 3.6 ms row by row, TODO so.
+  /// took 3.6 ms row by row, 2.7 so.
   template <class Rows, int... K>
   [[gnu::noinline]] void add_rows_from_far(const Rows& rows, int r, std::integer_sequence<int, K...>) {
     constexpr Index kLine = 64 / static_cast<Index>(sizeof(T)), kWidth = kRegisterBytes / Index{sizeof(Narrow)};

@@ -172,6 +172,13 @@ template <class F, class T, class A>
   return n;
 }
 
+/// What lies behind a segment that is searched, for a machine whose guesses end with it: memory would wait.
+template <class T>
+void ask_for_next(const T* x) {
+  constexpr int kLines = 32;
+  for (int line = 0; line < kLines; ++line) __builtin_prefetch(reinterpret_cast<const char*>(x) + line * 64, 0, 2);
+}
+
 /// argmax and argmin: each segment's extremum first; where it matters, the lowest index at which it stands.
 template <template <class> class F, class A, class T>
 typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<A>::State best) {
@@ -185,6 +192,7 @@ typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<
     const Index lowest = segment.weight < 0 ? last : segment.index;
     if (F<A>::same(value, best.value) && lowest >= best.index) continue;
     if (fold.combine(best, {value, lowest}).index != lowest) continue;
+    if (!kAsksAhead) ask_for_next(segment.start + segment.length);
     const Index at = segment.weight < 0 ? find_last_same<F<A>>(segment.start, segment.length, value)
                                         : find_same<F<A>>(segment.start, segment.length, value);
     best = fold.combine(best, {value, segment.index + at * segment.weight});
