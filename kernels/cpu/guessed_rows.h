@@ -21,8 +21,8 @@ bool are_guessed(const Rows& rows) {
 /// Bytes of a row of which the next ones are asked for line by line, at least.
 inline constexpr Index kLeastAskedBytes = kRowsAtOnce * 64;
 
-/// Whether they are more than all caches hold, too. From a third cache rows come soon enough ([128,4096] f32 axis 0 on a
-/// Zen 4: 34 us, 41 where the next rows are asked for).
+/// Whether they are more than all caches hold, too. From a third cache rows come soon enough ([128,4096] f32 axis 0 on
+/// a Zen 4: 34 us, 41 where the next rows are asked for).
 template <class Rows>
 bool are_guessed_from_far(const Rows& rows) {
   if constexpr (requires { rows.are_past_caches(); })
