@@ -87,9 +87,7 @@ class ColumnRows {
   const T* coming(int r) const { return row_[r + ahead_]; }
   /// Row r as far as one can tell, maybe of the next leaf, for prefetches only; nothing where there is none. What lies
   /// behind rows that follow one another is read next.
-  const T* following(int r) const {
-    return r < count_ + left_ || row_[1] - row_[0] == columns_ ? row_[r] : nullptr;
-  }
+  const T* following(int r) const { return r < count_ + left_ || row_[1] - row_[0] == columns_ ? row_[r] : nullptr; }
   bool are_from_memory() const { return are_from_memory_; }
   bool are_past_caches() const { return are_past_caches_; }
   Index index(int r) const { return index_[r]; }  // argmax, argmin: row-major index; softmax: output offset

@@ -106,8 +106,8 @@ TEST(executor, tasks_are_long_stretches_of_memory) {
     Index tasks;
   };
   const Shared all[] = {
-      {{16, 256, 512}, {0, 2}, 2, 4},      // 64 runs of 2 KiB
-      {{16, 256, 512}, {0, 2}, 4, 8},      // 32: two tasks a thread come first
+      {{16, 256, 512}, {0, 2}, 2, 4},  // 64 runs of 2 KiB
+      {{16, 256, 512}, {0, 2}, 4, 8},  // 32: two tasks a thread come first
       {{16, 256, 512}, {0, 2}, 64, 256 / runs_in_lanes()},
       {{16, 16, 16, 512}, {1, 3}, 2, 16},  // one line of runs at a time: 16
       {{4096, 512}, {1}, 2, 16},           // one stretch however it is cut
