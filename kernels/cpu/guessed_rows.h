@@ -57,8 +57,6 @@ class LinesOfRows {
     if (asks && row_bytes >= kLeastAskedBytes) begin(first);
   }
 
-  bool any() const { return at_ != nullptr; }
-
   template <Index kLines = kRowsAtOnce>
   [[gnu::always_inline]] void ask() {
     if (at_ == nullptr) return;
