@@ -24,6 +24,12 @@ concept AsksPlaces = requires(LaneFold fold) {
   fold.lanes;
 };
 
+/// Folds whose results are the same in any order of the elements.
+template <class LaneFold>
+inline constexpr bool kInAnyOrder = false;
+template <class LaneFold>
+inline constexpr bool kInAnyOrder<Nearest<LaneFold>> = true;
+
 /// What sees elements go by: most folds need nothing of the kind.
 struct NoWatch {
   template <class... V>
@@ -76,6 +82,18 @@ class Accumulators {
     }
     if (n >= kWidth) add<kCount - 2>(x, ahead, Groups<1>()), x += kWidth, n -= kWidth;
     if (n > 0) add_first<kCount - 1>(x, static_cast<int>(n), ahead);
+  }
+
+  /// The same, first those before a line of memory begins: vectors that lie in two lines come later than their
+  /// neighbours and look like no stream.
+  template <class T>
+  [[gnu::always_inline]] void add_aligned(const T* x, Index n, Index ahead) {
+    const auto before = static_cast<Index>(-reinterpret_cast<std::uintptr_t>(x) % (kWidth * sizeof(T)) / sizeof(T));
+    if (before > 0 && n >= kCount * kWidth) {
+      add_first<kCount - 1>(x, static_cast<int>(before), ahead);
+      x += before, n -= before;
+    }
+    add(x, n, ahead);
   }
 
   /// All of them together, pairwise.

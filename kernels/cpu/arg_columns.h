@@ -130,7 +130,7 @@ class ArgColumns {
     const Index groups = columns_ / kWidth;
     bool lost = false;
     NanWatch<std::conditional_t<IsLanes<V>, V, Lanes<float>>> watch;
-    each_together<sizeof...(K), kAsk>(rows, r, groups, kWidth, [&](Index g) {
+    each_together<sizeof...(K), kAsk, kWidth>(rows, r, groups, [&](Index g) {
       const Index c = g * kWidth;
       Values value = lanes_at<Values>(best + c);
       Numbers where = lanes_at<Numbers>(at + c);

@@ -46,15 +46,22 @@ void with_asking(Index bytes, const Work& work) {
 }
 
 /// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
-/// asks for both in kCount rows that come later first.
-template <int kCount, bool kAsk, class Rows, class Work>
-[[gnu::always_inline]] inline void each_together(const Rows& rows, int r, Index groups, Index width, const Work& work) {
-  constexpr Index kTogether = 2;
+/// asks for both in kCount rows that come later first. Rows from far have a loop of their own, which asks for the next:
+/// in cache the question alone cost a tenth.
+template <int kCount, bool kAsk, Index kWidth, class Rows, class Work>
+[[gnu::always_inline]] inline void each_together(const Rows& rows, int r, Index groups, const Work& work) {
+  constexpr Index kTogether = 2, kBytes = kWidth * sizeof(*rows.row(0));
+  if constexpr (kCount == kRowsAtOnce && !kAsk)
+    if (are_guessed_from_far(rows)) {
+      LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, groups * kBytes, true);
+      for (Index g = 0; g < groups; ++g) next.template ask<kCount * kBytes / 64>(), work(g);
+      return;
+    }
   Index g = 0;
   for (; g + kTogether <= groups; g += kTogether) {
     if constexpr (kAsk && requires { rows.coming(r); })
       for (int k = 0; k < kCount; ++k)
-        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(rows.coming(r + k) + (g + t) * width);
+        for (Index t = 0; t < kTogether; ++t) __builtin_prefetch(rows.coming(r + k) + (g + t) * kWidth);
     for (Index t = 0; t < kTogether; ++t) work(g + t);
   }
   if (g < groups) work(g);
@@ -76,12 +83,28 @@ void each_rows(int count, Work&& work) {
 
 /// Rows of integers, side by side: a loop that the compiler makes lanes of.
 template <bool kFirst, class Fold, class State, class... Row>
-void fold_numbers(const Fold& fold, Index columns, State* __restrict states, const Row* __restrict... row) {
+[[gnu::always_inline]] inline void fold_numbers(const Fold& fold, Index columns, State* __restrict states,
+                                                const Row* __restrict... row) {
   for (Index c = 0; c < columns; ++c) {
     State state = kFirst ? fold.identity() : states[c];
     ((state = fold.combine(state, fold.map(row[c], 0))), ...);
     states[c] = state;
   }
+}
+
+/// Line by line, while as many of the next rows are asked for.
+template <bool kFirst, class Fold, class Rows, class State, int... K>
+[[gnu::noinline]] void fold_numbers_from_far(const Fold& fold, const Rows& rows, int r, Index columns,
+                                             State* __restrict states, std::integer_sequence<int, K...>) {
+  constexpr Index kBytes = sizeof(*rows.row(0)), kLine = 64 / kBytes;
+  constexpr int kCount = sizeof...(K);
+  LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, columns * kBytes, true);
+  Index done = 0;
+  for (; done + kLine <= columns; done += kLine) {
+    next.ask();
+    fold_numbers<kFirst>(fold, kLine, states + done, (rows.row(r + K) + done)...);
+  }
+  fold_numbers<kFirst>(fold, columns - done, states + done, (rows.row(r + K) + done)...);
 }
 
 /// Some rows from r on of whole groups, pairwise, into `states`; to them when kFirst, as they hold nothing yet.
@@ -99,8 +122,10 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
         for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
-    each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, fold_group);
+    each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, fold_group);
   } else {
+    if (kCount == kRowsAtOnce && are_guessed_from_far(rows))
+      return fold_numbers_from_far<kFirst>(fold_of(0), rows, r, groups, states, std::integer_sequence<int, K...>());
     fold_numbers<kFirst>(fold_of(0), groups, states, rows.row(r + K)...);
   }
 }
@@ -137,6 +162,13 @@ struct RowsFrom {
   auto row(int r) const { return rows.row(r) + first; }
   auto coming(int r) const requires requires { rows.coming(r); }
   { return rows.coming(r) + first; }
+  auto following(int r) const requires requires { rows.following(r); }
+  {
+    const auto* row = rows.following(r);
+    return row == nullptr ? row : row + first;
+  }
+  bool are_past_caches() const requires requires { rows.are_past_caches(); }
+  { return rows.are_past_caches(); }
 };
 
 /// Some rows from r on into the quick extrema of whole groups.
@@ -148,7 +180,7 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
   constexpr int kCount = sizeof...(K);
   const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
   auto seen = watch;  // out of memory, where a group would wait for the one before
-  each_together<kCount, kAsk>(rows, r, groups, kLanes<V>, [&](Index g) {
+  each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, [&](Index g) {
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
     seen.see(some[K]...);
     for (V& one : some) one = Quick::map(one);
@@ -203,7 +235,8 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
     for (Index g = 0; g < groups; ++g) scratch.pivots[g] = fold.pivot(scratch.totals[g], count);
     const auto around = [&](Index g) { return fold.around(scratch.pivots[g], count); };
     if (are_guessed(rows)) {
-      LinesOfNextLeaf<Rows> coming(rows, columns * static_cast<Index>(sizeof(*rows.row(0))));
+      const Index row_bytes = columns * static_cast<Index>(sizeof(*rows.row(0)));
+      LinesOfRows<Rows> coming(rows, kLeafRows, 2 * kLeafRows, row_bytes, true);
       fold_columns_once([&](Index g) { return coming.ask(), around(g); }, rows, count, columns, scratch.sums);
     } else {
       fold_columns_once(around, rows, count, columns, scratch.sums);

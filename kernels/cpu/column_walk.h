@@ -59,7 +59,8 @@ class ColumnRows {
         reduced_(step.reduced, block.begin),
         direct_(is_direct(step)),
         ahead_(direct_ ? rows_ahead(columns) : 0),
-        are_from_memory_(direct_ && elements(step.kept) * elements(step.reduced) > kNear / Index{sizeof(T)}) {}
+        are_from_memory_(direct_ && elements(step.kept) * elements(step.reduced) > kNear / Index{sizeof(T)}),
+        are_past_caches_(direct_ && step.past_caches) {}
 
   /// Moves on to the next leaf; its number of rows, 0 at the end.
   int next() {
@@ -77,15 +78,18 @@ class ColumnRows {
       r += count;
     }
     left_ -= rows;
+    count_ = rows;
     return rows;
   }
 
   const T* row(int r) const { return row_[r]; }
   /// The row that will be read kAheadBytes after row r, as far as one can tell: for prefetches only.
   const T* coming(int r) const { return row_[r + ahead_]; }
-  /// Row r of the next leaf as far as one can tell, for prefetches only; nothing where there is none.
-  const T* of_next_leaf(int r) const { return direct_ && left_ > 0 ? row_[kLeafRows + r] : nullptr; }
+  /// Row r as far as one can tell, maybe of the next leaf, for prefetches only; nothing where there is none. What lies
+  /// behind rows that follow one another is read next.
+  const T* following(int r) const { return r < count_ + left_ || row_[1] - row_[0] == columns_ ? row_[r] : nullptr; }
   bool are_from_memory() const { return are_from_memory_; }
+  bool are_past_caches() const { return are_past_caches_; }
   Index index(int r) const { return index_[r]; }  // argmax, argmin: row-major index; softmax: output offset
   Index lowest_index(int count) const { return *std::min_element(index_, index_ + count); }
 
@@ -116,8 +120,8 @@ class ColumnRows {
   Index stride_, columns_, left_;
   Stretches reduced_;
   bool direct_;
-  int ahead_;
-  bool are_from_memory_;
+  int ahead_, count_ = 0;
+  bool are_from_memory_, are_past_caches_;
   const T* row_[kLeafRows + kMostAhead];
   Index index_[kLeafRows];
   alignas(64) T buffer_[kNeverStaged<T> ? 1 : kLeafRows * kStagedColumns];

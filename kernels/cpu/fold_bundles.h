@@ -22,12 +22,29 @@ inline constexpr bool kLoadsAsLanes = kLanes<LanesOf<A>> > 1 && (std::is_same_v<
 
 inline constexpr Index kMostBundled = 256;
 
+/// Elements of a leaf: few where they are looked at twice, 32 additions for each accumulator's lane where rounding adds
+/// up, many where order does not matter.
+template <template <class> class F, class A, class T>
+inline constexpr Index kLeafElements = PivotFold<F<A>> ? kChunk : std::max<Index>(kChunk, 32 * 8 * kLanes<LanesOf<A>>);
+template <template <class> class F, class A, class T>
+requires(HasQuick<F<LanesOf<A>>> || kHasIndex<F, A>) inline constexpr Index kLeafElements<F, A, T> = 8 * kChunk;
+template <template <class> class F, class A, class T>
+requires(!kHasIndex<F, A> && (std::is_integral_v<A> ||
+                              kFoldsIntegers<F<A>, T>)) inline constexpr Index kLeafElements<F, A, T> = 64 * kChunk;
+
+/// The longest run of a bundle. Rows of one leaf are bundled too: what a row takes by itself memory waits for (4096
+/// f32: some 300 instructions beside 384), and nothing else is added up. Indices and pivots would be looked for twice.
+template <template <class> class F, class A, class T>
+Index longest_bundled(const Arguments& step) {
+  return step.reduced.rank > 1 || kHasIndex<F, A> || PivotFold<F<A>> ? kChunk : kLeafElements<F, A, T>;
+}
+
 /// Runs that are folded in bundles: side by side where outputs are, and too short for a leaf of their own each.
 template <template <class> class F, class A, Loading kLoading, class T>
 bool are_bundled(const Arguments& step) {
   if (kHasIndex<F, A> && index_order(step.reduced) != IndexOrder::ascending) return false;
   return inner(step.reduced).in == 1 && lies_as<T, kLoading>(step.input) && step.parts == 1 &&
-         inner(step.reduced).size <= kChunk && elements(step.kept) >= kLanes<LanesOf<A>> / 2;
+         inner(step.reduced).size <= longest_bundled<F, A, T>(step) && elements(step.kept) >= kLanes<LanesOf<A>> / 2;
 }
 
 /// The states of a bundle's outputs; its rows are filled in here.

@@ -3,32 +3,20 @@
 #pragma once
 #include "kernels/cpu/fold_bundles.h"
 #include "kernels/cpu/integer_bundles.h"
-#include "kernels/cpu/row_walk.h"
+#include "kernels/cpu/one_run_walk.h"
 #include "kernels/cpu/runs_as_columns.h"
 #include "kernels/cpu/sink.h"
 #include "kernels/cpu/tree.h"
 
 namespace ndfold::simd {
 
-/// Elements of a leaf: few where they are looked at twice, 32 additions for each accumulator's lane where rounding adds
-/// up, many where order does not matter.
-template <template <class> class F, class A, class T>
-inline constexpr Index kLeafElements = PivotFold<F<A>> ? kChunk : std::max<Index>(kChunk, 32 * 8 * kLanes<LanesOf<A>>);
-template <template <class> class F, class A, class T>
-requires(HasQuick<F<LanesOf<A>>> || kHasIndex<F, A>) inline constexpr Index kLeafElements<F, A, T> = 8 * kChunk;
-template <template <class> class F, class A, class T>
-requires(!kHasIndex<F, A> && (std::is_integral_v<A> ||
-                              kFoldsIntegers<F<A>, T>)) inline constexpr Index kLeafElements<F, A, T> = 64 * kChunk;
-
 /// Leaves of lanes meet as lanes, and lanes once a row.
 template <template <class> class F, class A, class T>
 inline constexpr bool kLeafInLanes = IsLanes<LanesOf<A>> && !PivotFold<F<A>> && !kFoldsIntegers<F<A>, T>;
 
-template <template <class> class F, class A, Loading kLoading, class T>
-typename F<A>::State fold_row_as(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
-                                 Index begin, Index end) {
+template <template <class> class F, class A, class T, class Walk>
+typename F<A>::State fold_leaves(const FoldParameters& parameters, Walk walk) {
   const auto numbers = make_fold<F<A>>(parameters);
-  RowWalk<T, kLoading> walk(step, base, begin, end, kLeafElements<F, A, T>);
   Leaf<T> leaf;
   if constexpr (kHasIndex<F, A>) {
     auto best = numbers.identity();
@@ -46,6 +34,16 @@ typename F<A>::State fold_row_as(const Arguments& step, const FoldParameters& pa
       return tree.result();
     }
   }
+}
+
+template <template <class> class F, class A, Loading kLoading, class T>
+typename F<A>::State fold_row_as(const Arguments& step, const FoldParameters& parameters, const std::byte* base,
+                                 Index begin, Index end) {
+  constexpr Index kMost = kLeafElements<F, A, T>;
+  if (OneRunWalk<T>::template suits<kLoading>(step))
+    return fold_leaves<F, A, T>(parameters, OneRunWalk<T>(step, base, begin, end, kMost));
+  RowWalk<T, kLoading> walk(step, base, begin, end, kMost);
+  return fold_leaves<F, A, T, RowWalk<T, kLoading>&>(parameters, walk);
 }
 
 /// The state of reduced elements [begin, end) of the output at `base`.
@@ -89,6 +87,9 @@ void fold_rows(const Arguments& step, Index first, Index last) {
     }
     if constexpr (kLoadsAsLanes<A, T>)
       if (are_bundled<F, A, kLoading, T>(step)) return fold_bundles<F, A, T>(step, parameters, first, last);
+    if constexpr (kHasIndex<F, A> && std::is_integral_v<A>)
+      if (are_short_indexed_integers<F, A, kLoading, T>(step))
+        return fold_integer_bundles<F, A, T>(step, parameters, first, last);
     if constexpr (kBundlesIntegers<F<A>, T>)
       if (are_short_integers<kLoading, T>(step)) return fold_integer_bundles<F, A, T>(step, parameters, first, last);
     fold_each_row<F, A, kLoading, T>(step, parameters, first, last);

@@ -90,6 +90,32 @@ template <class NumberFold, class Total, class T>
     }
 }
 
+/// Whether argmax and argmin of integers are found so: the first of equals is the one that counts.
+template <template <class> class F, class A, Loading kLoading, class T>
+bool are_short_indexed_integers(const Arguments& step) {
+  if constexpr (kHasIndex<F, A> && std::is_integral_v<A> && std::is_same_v<A, T>)
+    return are_short_integers<kLoading, T>(step) && index_order(step.reduced) == IndexOrder::ascending;
+  else
+    return false;
+}
+
+/// argmax and argmin: the extremum of each run, and its place where it is better than those of the runs before it.
+template <template <class> class F, class T>
+[[gnu::flatten, gnu::noinline]] void find_in_integer_runs(const AxisList& reduced, const T* const* runs, Index outputs,
+                                                          typename F<T>::State* best) {
+  using Values = typename F<T>::Values;
+  const Axis run = inner(reduced);
+  Odometer row(outer(reduced));
+  const Index count = elements(outer(reduced));
+  for (Index r = 0; r < count; ++r, row.next())
+    for (Index i = 0; i < outputs; ++i) {
+      const T* x = runs[i] + row.in();
+      const T here = extremum_of_run<Values>(x, run.size);
+      if (r > 0 && Values().combine(best[i].value, here) == best[i].value) continue;
+      best[i] = {here, row.out() + find_same<F<T>>(x, run.size, here) * run.out};
+    }
+}
+
 /// Blocks as fold_rows.
 template <template <class> class F, class A, class T>
 void fold_integer_bundles(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
@@ -105,7 +131,10 @@ void fold_integer_bundles(const Arguments& step, const FoldParameters& parameter
     const auto stretch = from.next(std::min(most, last - at));
     for (Index j = 0; j < stretch.count; ++j)
       runs[j] = reinterpret_cast<const T*>(step.in) + stretch.in + j * from.run().in;
-    fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals);
+    if constexpr (kHasIndex<F, A>)
+      find_in_integer_runs<F>(step.reduced, runs, stretch.count, totals);
+    else
+      fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals);
     const auto place = to.next(stretch.count);
     sink_states(step, fold, totals, place.count,
                 {.out = place_of(step, place.out), .out_stride = to.run().out, .block = at, .block_stride = 1});

@@ -13,6 +13,16 @@ struct IntegerTerm {
   static constexpr Index kMostRows = Term::kMost;
   static constexpr bool kCountsZeros = false;
   static Narrow of(T x) { return Term::of(static_cast<Narrow>(x)); }
+  /// What as many elements of two rows as there are lanes add up to.
+  template <class Lanes>
+  [[gnu::always_inline]] static Lanes of_two_rows(const T* a, const T* b) {
+    using Elements = Integers<T, sizeof(Lanes) / sizeof(Narrow) * sizeof(T)>;
+    const auto from = [](const T* x) { return widened<Lanes>(load_integers<Elements>(x)); };
+    if constexpr (requires { Term::template sum_of_squares<Lanes>(Lanes(), Lanes()); })
+      return Term::template sum_of_squares<Lanes>(from(a), from(b));
+    else
+      return from(a) + from(b);
+  }
 };
 template <class Term, class T, bool kFloating>
 struct IntegerTerm<Term, Word<T, kFloating>> {
@@ -21,6 +31,14 @@ struct IntegerTerm<Term, Word<T, kFloating>> {
   static constexpr bool kCountsZeros = true;
   static Narrow of(Word<T, kFloating> x) {
     return static_cast<Narrow>((x.bits & Word<T, kFloating>::kMatters) == 0 ? 1 : 0);
+  }
+  template <class Lanes>
+  [[gnu::always_inline]] static Lanes of_two_rows(const Word<T, kFloating>* a, const Word<T, kFloating>* b) {
+    const Lanes matters = Lanes{} + Word<T, kFloating>::kMatters;
+    const auto are_zero = [&](const auto* x) {
+      return reinterpret_cast<Lanes>((load_integers<Lanes>(x) & matters) == Lanes{});
+    };
+    return -(are_zero(a) + are_zero(b));
   }
 };
 
@@ -40,6 +58,13 @@ class IntegerColumns {
   void add(const Rows& rows, int count) {
     if (held_ + count > Term::kMostRows) widen();
     held_ += count;
+    if (are_guessed_from_far(rows) && columns_ * Index{sizeof(T)} >= kLeastAskedBytes) {
+      int r = 0;
+      for (; r + kRowsAtOnce <= count; r += kRowsAtOnce)
+        add_rows_from_far(rows, r, std::make_integer_sequence<int, kRowsAtOnce / 2>());
+      for (; r < count; ++r) add_rows(0, columns_, rows.row(r));
+      return;
+    }
     each_piece_of_rows(rows, count, columns_, are_taken_in_turn<T>(rows, count, columns_, Index{sizeof(Narrow)}),
                        [&](Index first, Index columns, auto... row) { add_rows(first, columns, row...); });
   }
@@ -53,6 +78,28 @@ class IntegerColumns {
   }
 
  private:
+  /// Line by line of all rows, while as many lines of the next are asked for: sum u8 of [16384,4096] axis 0 on a Zen 4
+  /// took 3.6 ms row by row, 2.7 so.
+  template <class Rows, int... K>
+  [[gnu::noinline]] void add_rows_from_far(const Rows& rows, int r, std::integer_sequence<int, K...>) {
+    constexpr Index kLine = 64 / static_cast<Index>(sizeof(T)), kWidth = kRegisterBytes / Index{sizeof(Narrow)};
+    using Lanes = Integers<Narrow>;
+    Narrow* __restrict const narrow = narrow_;
+    const T* row[kRowsAtOnce] = {};
+    ((row[2 * K] = rows.row(r + 2 * K), row[2 * K + 1] = rows.row(r + 2 * K + 1)), ...);
+    const Index lines = columns_ / kLine;
+    LinesOfRows<Rows> next(rows, r + kRowsAtOnce, r + 2 * kRowsAtOnce, columns_ * Index{sizeof(T)}, true);
+    for (Index c = 0; c < lines * kLine;) {
+      next.ask();
+      for (const Index end = c + kLine; c < end; c += kWidth) {
+        Lanes sums = load_integers<Lanes>(narrow + c);
+        ((sums += Term::template of_two_rows<Lanes>(row[2 * K] + c, row[2 * K + 1] + c)), ...);
+        std::memcpy(narrow + c, &sums, sizeof sums);
+      }
+    }
+    for (const T* one : row) add_rows(lines * kLine, columns_ - lines * kLine, one + lines * kLine);
+  }
+
   template <class... Row>
   [[gnu::noinline]] void add_rows(Index first, Index columns, const Row* __restrict... row) {
     Narrow* __restrict narrow = narrow_ + first;

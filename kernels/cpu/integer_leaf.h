@@ -47,6 +47,19 @@ struct Square {
     }
   }
 
+  /// Of lanes as wide as Lane, both of elements: bytes as pairs of 16 bits, whose squares one instruction adds.
+  template <class V>
+  [[gnu::always_inline]] static V sum_of_squares(V a, V b) {
+#if defined(__SSE2__)
+    if constexpr (sizeof(T) == 1)
+      return pairs<V>(reinterpret_cast<Integers<std::int16_t, sizeof(V)>>((a & 0xffff) | (b << 16)));
+#endif
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4)
+      return square_of_halves(a) + square_of_halves(b);
+    else
+      return a * a + b * b;
+  }
+
  private:
   // Squares of neighbours added up.
   template <class Wide, class V>

@@ -40,6 +40,25 @@ struct WiderOf {
 template <class T>
 using Wider = typename WiderOf<T>::type;
 
+/// As many lanes, as wide as those of Lanes. From bytes to words g++ 12 goes by halves: 6.0 ms instead of 2.9 for sumsq
+/// u8 of [16384,4096] axis 0.
+template <class Lanes, class V>
+[[gnu::always_inline]] inline Lanes widened(V lanes) {
+  [[maybe_unused]] constexpr bool kSigned = std::is_signed_v<std::decay_t<decltype(lanes[0])>>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(lanes[0]) == 1 && sizeof(V) == 16 && sizeof(Lanes) == 64) {
+    const auto bytes = reinterpret_cast<__m128i>(lanes);
+    return reinterpret_cast<Lanes>(kSigned ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(lanes[0]) == 1 && sizeof(V) == 8 && sizeof(Lanes) == 32) {
+    const __m128i bytes = _mm_set_epi64x(0, std::bit_cast<long long>(lanes));
+    return reinterpret_cast<Lanes>(kSigned ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+  }
+#endif
+  return __builtin_convertvector(lanes, Lanes);
+}
+
 /// As many T as a sum in a Wider<T> takes: 256 · -128 is the lowest i16, 65536 · -32768 the lowest i32.
 template <class T>
 inline constexpr Index kTermsThatFit = sizeof(T) == 1   ? 256

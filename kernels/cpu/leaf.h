@@ -46,7 +46,11 @@ template <class LaneFold, class Watch, class T>
     const Index ahead = kAsksAhead ? kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)) : 0;
     Watch seen = watch;  // out of memory, where vectors would wait for those before
     Accumulators<LaneFold, Watch> sums(fold, seen);
-    for (int s = 0; s < leaf.count; ++s) sums.add(leaf.segments[s].start, leaf.segments[s].length, ahead);
+    for (int s = 0; s < leaf.count; ++s)
+      if constexpr (kInAnyOrder<LaneFold>)
+        sums.add_aligned(leaf.segments[s].start, leaf.segments[s].length, ahead);
+      else
+        sums.add(leaf.segments[s].start, leaf.segments[s].length, ahead);
     watch = seen;
     return sums.total();
   } else {
@@ -168,6 +172,13 @@ template <class F, class T, class A>
   return n;
 }
 
+/// What lies behind a segment that is searched, for a machine whose guesses end with it: memory would wait.
+template <class T>
+void ask_for_next(const T* x) {
+  constexpr int kLines = 32;
+  for (int line = 0; line < kLines; ++line) __builtin_prefetch(reinterpret_cast<const char*>(x) + line * 64, 0, 2);
+}
+
 /// argmax and argmin: each segment's extremum first; where it matters, the lowest index at which it stands.
 template <template <class> class F, class A, class T>
 typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<A>::State best) {
@@ -181,6 +192,7 @@ typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<
     const Index lowest = segment.weight < 0 ? last : segment.index;
     if (F<A>::same(value, best.value) && lowest >= best.index) continue;
     if (fold.combine(best, {value, lowest}).index != lowest) continue;
+    if (!kAsksAhead) ask_for_next(segment.start + segment.length);
     const Index at = segment.weight < 0 ? find_last_same<F<A>>(segment.start, segment.length, value)
                                         : find_same<F<A>>(segment.start, segment.length, value);
     best = fold.combine(best, {value, segment.index + at * segment.weight});

@@ -129,6 +129,24 @@ TEST(column_rows, staged_from_a_stride) { expect_rows<float, float>(DType::f32, 
 TEST(column_rows, staged_when_the_reduced_axis_is_inside) { expect_rows<double, float>(DType::f32, false, 1); }
 TEST(column_rows, of_integers) { expect_rows<std::int16_t, std::int16_t>(DType::i16, true, 1); }
 
+// Rows that follow are guessed up to the end; behind rows that follow one another whatever lies there is next.
+TEST(column_rows, that_follow) {
+  const std::vector<Axis> kept = {{.size = 16, .in = 1, .out = 1}};
+  const Numbered<float> data(64 * 40);
+  for (const Index pitch : {Index{16}, Index{32}}) {
+    const std::vector<Axis> reduced = {{.size = 40, .in = pitch, .out = 1}};
+    cpu::Arguments step{.in = data.zero(), .kept = list(kept), .reduced = list(reduced), .part = 40, .parts = 1};
+    step.panel = 16;
+    simd::ColumnRows<float, Loading::values> rows(step, simd::ColumnBlock(step, 0), 0, 16);
+    ASSERT_EQ(rows.next(), 32);
+    EXPECT_EQ(rows.following(39), rows.row(0) + 39 * pitch);
+    EXPECT_EQ(rows.following(40) == nullptr, pitch == 32);
+    ASSERT_EQ(rows.next(), 8);
+    EXPECT_EQ(rows.following(7), rows.row(7));
+    EXPECT_EQ(rows.following(8) == nullptr, pitch == 32);
+  }
+}
+
 TEST(column_rows, truth) {
   const std::vector<Axis> kept = {{.size = 50, .in = 1, .out = 1}}, reduced = {{.size = 40, .in = 50, .out = 1}};
   const Numbered<float> data(2000);

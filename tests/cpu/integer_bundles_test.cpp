@@ -93,5 +93,44 @@ TEST(integer_bundles, fold_as_one_after_the_other) {
       }
 }
 
+// The same of indices: few values, so that many are equal.
+template <template <class> class F, class T>
+void expect_places(Index outer, Index outputs, Index length, DType type) {
+  std::vector<T> x = some<T>(static_cast<std::size_t>(outer * outputs * length), 9);
+  for (T& one : x) one = static_cast<T>(one % 3);
+  const std::vector<Axis> kept = {{.size = outputs, .in = length, .out = 1}};
+  const std::vector<Axis> reduced = {{.size = outer, .in = outputs * length, .out = 2 * length},
+                                     {.size = length, .in = 1, .out = 2}};
+  std::vector<std::int64_t> out(static_cast<std::size_t>(outputs) + 1, 77);
+  cpu::Arguments step{.in = reinterpret_cast<const std::byte*>(x.data()),
+                      .out = reinterpret_cast<std::byte*>(out.data()),
+                      .kept = list(kept),
+                      .reduced = list(reduced)};
+  step.input = type, step.output = DType::i64;
+  step.part = step.count = outer * length;
+  ASSERT_TRUE((simd::are_short_indexed_integers<F, T, simd::Loading::values, T>(step)));
+  simd::fold_integer_bundles<F, T, T>(step, {}, 0, outputs / 3);
+  simd::fold_integer_bundles<F, T, T>(step, {}, outputs / 3, outputs);
+  const F<T> fold;
+  for (Index o = 0; o < outputs; ++o) {
+    auto want = fold.identity();
+    for (Index i = 0; i < outer; ++i)
+      for (Index j = 0; j < length; ++j)
+        want = fold.combine(want, {x[static_cast<std::size_t>((i * outputs + o) * length + j)], 2 * (i * length + j)});
+    ASSERT_EQ(out[static_cast<std::size_t>(o)], want.index) << "output " << o << ", runs of " << length;
+  }
+  EXPECT_EQ(out.back(), 77);
+}
+
+TEST(integer_bundles, places_of_extrema) {
+  for (const Index outer : {1, 3, 40})
+    for (const Index outputs : {1, 7, 300})
+      for (const Index length : {1, 5, 64, 129, 1000}) {
+        expect_places<folds::ArgMax, std::uint8_t>(outer, outputs, length, DType::u8);
+        expect_places<folds::ArgMin, std::int32_t>(outer, outputs, length, DType::i32);
+        expect_places<folds::ArgMax, std::int64_t>(outer, outputs, length, DType::i64);
+      }
+}
+
 }  // namespace
 }  // namespace ndfold::test

@@ -66,29 +66,60 @@ TEST(integer_leaf, counts) {
 
 // Rows one behind the other, handed out a few at a time.
 template <class T>
-struct Rows {
+struct DenseRows {
   const T* data;
   Index columns;
-  const T* row(int r) const { return data + r * columns; }
+};
+template <class T>
+struct Rows : DenseRows<T> {
+  const T* row(int r) const { return this->data + r * this->columns; }
   const T* coming(int r) const { return row(r); }
 };
 
+// The same as if no cache held them.
 template <class T>
+struct FarRows : DenseRows<T> {
+  const T* row(int r) const { return this->data + r * this->columns; }
+  const T* coming(int r) const { return row(r); }
+  bool are_from_memory() const { return true; }
+  bool are_past_caches() const { return true; }
+  const T* following(int r) const { return r < 40 ? row(r) : nullptr; }
+};
+
+template <class T, class Terms = simd::Plain<T>, template <class> class R = Rows>
 void expect_columns(Index rows, Index columns, T value) {
   std::vector<T> x(static_cast<std::size_t>(rows * columns), value);
   for (std::size_t i = 0; i < x.size(); i += 7) x[i] = static_cast<T>(hash(i));
   std::vector<std::uint64_t> totals(static_cast<std::size_t>(columns));
-  std::vector<typename simd::IntegerColumns<T>::Narrow> narrow(totals.size());
-  simd::IntegerColumns<T> sums(totals.data(), narrow.data(), columns);
+  using Columns = simd::IntegerColumns<T, Terms>;
+  std::vector<typename Columns::Narrow> narrow(totals.size());
+  Columns sums(totals.data(), narrow.data(), columns);
   for (Index r = 0; r < rows; r += 31)
-    sums.add(Rows<T>{x.data() + r * columns, columns}, static_cast<int>(std::min<Index>(31, rows - r)));
+    sums.add(R<T>{{x.data() + r * columns, columns}}, static_cast<int>(std::min<Index>(31, rows - r)));
   const std::uint64_t* got = sums.result(rows);
   for (Index c = 0; c < columns; ++c) {
     std::uint64_t expected = 0;
-    for (Index r = 0; r < rows; ++r)
-      expected += static_cast<std::uint64_t>(x[static_cast<std::size_t>(r * columns + c)]);
+    for (Index r = 0; r < rows; ++r) {
+      const auto one = static_cast<std::uint64_t>(x[static_cast<std::size_t>(r * columns + c)]);
+      expected += std::is_same_v<Terms, simd::Square<T>> ? one * one : one;
+    }
     ASSERT_EQ(got[c], expected) << "column " << c << " of " << columns;
   }
+}
+
+template <class T>
+void expect_far_columns(T value) {
+  for (const Index columns : {Index{512}, Index{700}}) {
+    expect_columns<T, simd::Plain<T>, FarRows>(600, columns, value);
+    expect_columns<T, simd::Square<T>, FarRows>(600, columns, value);
+  }
+}
+
+TEST(integer_columns, from_far) {
+  expect_far_columns<std::uint8_t>(255), expect_far_columns<std::int8_t>(-128);
+  expect_far_columns<std::uint16_t>(65535), expect_far_columns<std::int16_t>(-32768);
+  expect_far_columns<std::uint32_t>(~0u), expect_far_columns<std::int32_t>(std::numeric_limits<std::int32_t>::min());
+  expect_far_columns<std::uint64_t>(~std::uint64_t{0});
 }
 
 TEST(integer_columns, sums) {
@@ -99,21 +130,27 @@ TEST(integer_columns, sums) {
   expect_columns<std::uint16_t>(70000, 5, 65535), expect_columns<std::int16_t>(70000, 5, -32768);
 }
 
-TEST(integer_columns, counts) {
+template <template <class> class R>
+void expect_column_counts(Index rows, Index columns) {
   using Word = simd::Word<std::uint8_t, false>;
-  constexpr Index kRows = 1000, kColumns = 37;
-  std::vector<Word> x(kRows * kColumns);
-  std::vector<std::uint64_t> expected(kColumns), totals(kColumns);
-  std::vector<std::uint8_t> narrow(kColumns);
+  const auto width = static_cast<std::size_t>(columns);
+  std::vector<Word> x(static_cast<std::size_t>(rows) * width);
+  std::vector<std::uint64_t> expected(width), totals(width);
+  std::vector<std::uint8_t> narrow(width);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i].bits = static_cast<std::uint8_t>(hash(i) % (1 + i % kColumns));  // all zeros in the first column
-    expected[i % kColumns] += x[i].bits != 0;
+    x[i].bits = static_cast<std::uint8_t>(hash(i) % (1 + i % width));  // all zeros in the first column
+    expected[i % width] += x[i].bits != 0;
   }
-  simd::IntegerColumns<Word> counts(totals.data(), narrow.data(), kColumns);
-  for (Index r = 0; r < kRows; r += 32)
-    counts.add(Rows<Word>{x.data() + r * kColumns, kColumns}, static_cast<int>(std::min<Index>(32, kRows - r)));
-  const std::uint64_t* got = counts.result(kRows);
+  simd::IntegerColumns<Word> counts(totals.data(), narrow.data(), columns);
+  for (Index r = 0; r < rows; r += 32)
+    counts.add(R<Word>{{x.data() + r * columns, columns}}, static_cast<int>(std::min<Index>(32, rows - r)));
+  const std::uint64_t* got = counts.result(rows);
   for (std::size_t c = 0; c < expected.size(); ++c) EXPECT_EQ(got[c], expected[c]);
+}
+
+TEST(integer_columns, counts) {
+  expect_column_counts<Rows>(1000, 37);
+  expect_column_counts<FarRows>(1000, 600);
 }
 
 }  // namespace
