@@ -74,7 +74,7 @@ double sharing_efficiency(const Step& step) {
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   if (!rows) return on_stairs(kColumnShareByCluster, blocks);
-  if (step.kernel.residency == Residency::registers) 
+  if (step.kernel.residency == Residency::registers)
     return on_stairs(kLinesByCluster, blocks) * on_stairs(kLinesByClusterPart, static_cast<double>(tile_bytes(step)));
   return on_stairs(kRowShareByCluster, blocks) *
          on_stairs(kRowShareByClusterPart, static_cast<double>(tile_bytes(step)));
@@ -129,7 +129,7 @@ double share_of_body(const Step& step, const Waves& waves) {
   }
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes) : 1;
-  const double uneven = !has_uneven_rows(step)              ? 1
+  const double uneven = !has_uneven_rows(step)                ? 1
                         : step.kernel.scope == Scope::grid    ? kUnevenInGrid
                         : step.kernel.scope == Scope::cluster ? kUnevenInCluster
                                                               : kUnevenColumns;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
-constexpr Index kMappedPacks = 16;         // of a lane, where the value behind them stays
+constexpr Index kMappedPacks = 16;  // of a lane, where the value behind them stays
 
 Index power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
@@ -359,7 +359,9 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const int phase =
       static_cast<int>(reinterpret_cast<std::uintptr_t>(to.in) / element % static_cast<unsigned>(bound.pack));
   if (phase != 0) cover(bound, phase, to);
-  const auto within_pack = [](const std::byte* address) { return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes; };
+  const auto within_pack = [](const std::byte* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes;
+  };
   const bool maps = to.map != MapKind::none;
   if (bound.whole_packs != nullptr && phase == 0 && (!maps || within_pack(to.out) == 0))
     to.kernel = KernelOf::whole_packs;

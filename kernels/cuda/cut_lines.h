@@ -1,6 +1,6 @@
-// Body rows where lines of neighbours follow one another and begin anywhere in a pack: lanes have one batch of the whole
-// packs of a line, and the first lane and the last the packs at its ends, of which they leave out what belongs to the
-// neighbours. Only the first line and the last may not look there. Lines of whole packs: whole_lines.h.
+// Body rows where lines of neighbours follow one another and begin anywhere in a pack: lanes have one batch of the
+// whole packs of a line, and the first lane and the last the packs at its ends, of which they leave out what belongs to
+// the neighbours. Only the first line and the last may not look there. Lines of whole packs: whole_lines.h.
 #pragma once
 #include "kernels/cuda/whole_lines.h"
 

@@ -206,9 +206,8 @@ Found with_elements_of_softmax(const KernelKey& key, const Found& found) {
 
 template <class Source, class F, class Sink>
 Found with_elements(const KernelKey& key, const Found& found) {
-  return key.sink == SinkKind::log_softmax
-             ? with_elements_of_softmax<Source, F, Sink, MapKind::log_softmax>(key, found)
-             : with_elements_of_softmax<Source, F, Sink, MapKind::softmax>(key, found);
+  return key.sink == SinkKind::log_softmax ? with_elements_of_softmax<Source, F, Sink, MapKind::log_softmax>(key, found)
+                                           : with_elements_of_softmax<Source, F, Sink, MapKind::softmax>(key, found);
 }
 
 // Rows that wait in registers.

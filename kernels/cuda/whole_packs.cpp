@@ -44,8 +44,8 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& 
   if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return nullptr;
   const bool fits = to.whole_runs && lanes > 0 && to.packs_of_run * runs <= lanes * found.packs_of_line &&
                     spans_few(step.reduced, bound.pack);
-  const bool stores = !maps || bound.pack == 1 ||
-                      (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
+  const bool stores =
+      !maps || bound.pack == 1 || (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
   if (!fits || !stores) return nullptr;
   const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
   const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
@@ -72,7 +72,8 @@ Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) 
                     (to.scope == Scope::lanes || to.scope == Scope::block);
   if (!fits || (found.in_order && !rises(step.reduced))) return nullptr;
   const Index runs = std::min<Index>(kRunsOfTable, to.reduced / std::max<Index>(1, to.lane_axis.size));
-  bound.launch.shared_bytes += ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
+  bound.launch.shared_bytes +=
+      ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
   return found.whole_runs;
 }
 

@@ -157,12 +157,11 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       const Index tile = scope.tile_of(first);
       const bool live = tile < step.tiles;
       const Offsets base = offsets(step, step.tile, live ? tile : 0);
-      const auto* const from = reinterpret_cast<const PackOf<Source>*>(
-          reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
+      const auto* const from =
+          reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
       const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
-      const auto state = fold_runs<Tuning::kUnroll, Source>(step, fold, scope, table, from,
-                                                            static_cast<int>(begin / kSize),
-                                                            static_cast<int>(end / kSize));
+      const auto state = fold_runs<Tuning::kUnroll, Source>(
+          step, fold, scope, table, from, static_cast<int>(begin / kSize), static_cast<int>(end / kSize));
       if (live && scope.speaks()) sink_state(step, fold, state, base.out, tile * step.parts + part);
     }
 }

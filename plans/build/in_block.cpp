@@ -55,7 +55,8 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const bool in_shared = rows_of_gpu && problem.kind == RequestKind::softmax && !has_many_kernels(problem) &&
                          tuned->residency == Residency::registers;
   settle(step, in_shared ? Residency::shared : tuned->residency, device);
-  const Index cut = rows_of_gpu && step.kernel.residency == Residency::registers ? lanes_of_cut_line(problem, device) : 0;
+  const Index cut =
+      rows_of_gpu && step.kernel.residency == Residency::registers ? lanes_of_cut_line(problem, device) : 0;
   if (cut > 0) {
     const Index lanes = ceil_divide(packs_of_line(problem), Index{step.kernel.tuning.unroll});
     step.launch.block = static_cast<int>(round_up(lanes, device.lanes));

@@ -85,7 +85,9 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   const Index packs = problem.axes.reduced_elements() / pack;
   const bool is_long = packs > kMostLanes * kKeptLoads && pack <= 4;  // longer ones of 16-bit floats are not kept
   const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
-  return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && lanes <= (maps ? kMostLanes : device.lanes) ? lanes : 0;
+  return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && lanes <= (maps ? kMostLanes : device.lanes)
+             ? lanes
+             : 0;
 }
 
 bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {

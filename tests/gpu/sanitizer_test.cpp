@@ -35,11 +35,12 @@ class sanitizer : public OnDevice {
 
   void expect_each(const AnyRequest& request, DType type, DType output, const Sizes& sizes, const Sizes& out,
                    Values values = Values::mixed) {
-    for (const Layout layout : {Layout::row_major, Layout::stepped})
+    for (const auto& [layout, shift] : {std::pair(Layout::row_major, Index{1}), std::pair(Layout::row_major, Index{0}),
+                                        std::pair(Layout::stepped, Index{0})})
       for (const std::string strategy : kReadingStrategies) {
         SCOPED_TRACE(strategy + ' ' + std::string(name(type)) + ' ' + ::testing::PrintToString(sizes));
         expect_right_in_exact_memory(request, lay_out(type, sizes, layout, 2), dense(output, out), values, small(),
-                                     strategy, layout == Layout::row_major ? 1 : 0);
+                                     strategy, shift);
       }
   }
 
@@ -57,7 +58,7 @@ class sanitizer : public OnDevice {
       Sizes sizes;
       AxisSet axes;
     };
-    const Shape kShapes[] = {{{3, 2300}, {1}}, {{700, 19}, {0}}};
+    const Shape kShapes[] = {{{3, 2300}, {1}}, {{9, 333}, {1}}, {{7, 3, 40}, {0, 2}}, {{700, 19}, {0}}};
     for (const Shape& shape : kShapes) {
       const Sizes out = output_sizes(shape.sizes, shape.axes);
       expect_each(ReduceSpec{.op = op, .axes = shape.axes}, type, default_output(op, type), shape.sizes, out, values);
@@ -68,6 +69,9 @@ class sanitizer : public OnDevice {
     for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {3, 4500}, {3, 4500});
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {40, 70}, {40, 70});
+      expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {5, 1001}, {5, 1001});
+      expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {2, 20001}, {2, 20001});
+      expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 40}, {4, 6, 5, 40});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {1300, 9}, {1300, 9});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {40, 70}, {40, 70});
     }

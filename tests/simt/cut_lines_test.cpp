@@ -34,7 +34,8 @@ TEST(cut_lines, halves_and_long_lines) {
   for (const DType type : {DType::bf16, DType::f16})
     for (const Index length : {65, 255, 1001, 2047})
       softmax({5, length}, {.axes = {1}}, length < 600 ? "rows_in_lanes" : "rows_in_block", {.type = type}, tally);
-  for (const Index length : {2049, 4095, 4097, 8001, 9001}) softmax({3, length}, {.axes = {1}}, "rows_in_block", {}, tally);
+  for (const Index length : {2049, 4095, 4097, 8001, 9001})
+    softmax({3, length}, {.axes = {1}}, "rows_in_block", {}, tally);
   EXPECT_EQ(tally.cut_lines, 13);
 }
 
@@ -97,7 +98,7 @@ TEST(cut_lines, special_values) {
 
 TEST(cut_lines, not_where_neighbours_may_be_written_or_are_none) {
   Tally tally;
-  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.in_shift = 1}, tally);   // results begin elsewhere in a pack
+  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.in_shift = 1}, tally);  // results begin elsewhere in a pack
   softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.out_shift = 1}, tally);
   Array padded(lay_out(DType::f32, {9, 37}, Layout::padded, 5)), out(dense(DType::f32, {9, 37}));
   fill(padded, Values::mixed);

@@ -133,8 +133,10 @@ std::string outcome(const Mutant& mutant) {
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
     Array in(dense(DType::f32, item.sizes), item.shift);
     takes_cut_lines = mutant.kind.starts_with("cut_");
-    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes),
-              takes_lines ? 0 : takes_cut_lines ? item.shift : 2);
+    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), takes_lines ? 0
+                                                                                                     : takes_cut_lines
+                                                                                                         ? item.shift
+                                                                                                         : 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest

@@ -40,7 +40,8 @@ TEST(whole_runs, reductions) {
 
 TEST(whole_runs, more_of_them_than_places) {
   Tally tally;
-  for (const ReduceOp op : kOps) reduce({{2100, 2, 4}, {0, 2}, {2}}, op, DType::f32, Values::mixed, "rows_in_block", tally);
+  for (const ReduceOp op : kOps)
+    reduce({{2100, 2, 4}, {0, 2}, {2}}, op, DType::f32, Values::mixed, "rows_in_block", tally);
   EXPECT_EQ(tally.whole_packs, 5);
 }
 
@@ -71,8 +72,10 @@ TEST(whole_runs, ties_and_special_values) {
 TEST(whole_runs, not_where_packs_are_cut_or_indices_fall) {
   Tally tally;
   reduce({{7, 9, 37}, {0, 2}, {9}}, ReduceOp::sum, DType::f32, Values::mixed, "rows_in_block", tally);
-  reduce({{7, 9, 36}, {0, 2}, {9}}, ReduceOp::sum, DType::f32, Values::mixed, "rows_in_block", tally, Layout::row_major, 1);
-  reduce({{7, 9, 36}, {0, 2}, {9}}, ReduceOp::argmax, DType::f32, Values::ties, "rows_in_block", tally, Layout::reversed);
+  reduce({{7, 9, 36}, {0, 2}, {9}}, ReduceOp::sum, DType::f32, Values::mixed, "rows_in_block", tally, Layout::row_major,
+         1);
+  reduce({{7, 9, 36}, {0, 2}, {9}}, ReduceOp::argmax, DType::f32, Values::ties, "rows_in_block", tally,
+         Layout::reversed);
   EXPECT_EQ(tally.strategies["rows_in_block"], 3);
   EXPECT_EQ(tally.whole_packs, 0);
 }
