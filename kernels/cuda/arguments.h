@@ -61,8 +61,8 @@ struct AxisTurn {
   Index in = 0, out = 0;
 };
 
-/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, or that for
-/// lines that follow one another.
+/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, or that
+/// for lines that follow one another.
 enum class KernelOf { all, whole_packs, cut_lines };
 
 /// One step with its buffers. What an axis is for depends on the body:

@@ -16,8 +16,8 @@ bool has_whole_lines(const Problem&, const DeviceFacts&);
 /// Whether rows are lines of neighbours, and lie one after the other, as do a softmax's results.
 bool lie_one_after_the_other(const Problem&);
 
-/// Where such rows are no whole vectors, but registers had better keep those that they have: lanes of a GPU that share a
-/// row, of any number; else 0.
+/// Where such rows are no whole vectors, but registers had better keep those that they have: lanes of a GPU that share
+/// a row, of any number; else 0.
 Index lanes_of_cut_line(const Problem&, const DeviceFacts&);
 
 /// Whether the registers of a cluster had better keep a softmax's rows: lines of whole vectors, or of those that
