@@ -7,18 +7,6 @@ namespace {
 
 const Sizes kLengths = {33, 41, 63, 65, 67, 70, 90, 127, 129, 257, 509, 511, 1001, 1023};
 
-struct Of {
-  DType type = DType::f32;
-  Index in_shift = 0, out_shift = 0;
-};
-
-void softmax(const Sizes& sizes, const SoftmaxSpec& spec, const char* strategy, const Of& of, Tally& tally) {
-  SCOPED_TRACE(::testing::Message() << name(of.type) << ' ' << ::testing::PrintToString(sizes) << ' ' << strategy);
-  Array in(dense(of.type, sizes), of.in_shift), out(dense(of.type, sizes), of.out_shift);
-  fill(in, Values::mixed);
-  run_forced(spec, in, out, small(DeviceFacts::h200(), 2), strategy, tally);
-}
-
 TEST(cut_lines, softmaxes) {
   Tally tally;
   for (const Index length : kLengths)

@@ -44,4 +44,20 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   tally.worst = std::max(tally.worst, run.worst);
 }
 
+/// What the buffers of a softmax are like, and by how many elements they begin behind a whole pack.
+struct SoftmaxBuffers {
+  DType type = DType::f32;
+  Layout in = Layout::row_major, out = Layout::row_major;
+  Index in_shift = 0, out_shift = 0;
+};
+
+/// A softmax on two multiprocessors.
+inline void softmax(const Sizes& sizes, const SoftmaxSpec& spec, const char* strategy, const SoftmaxBuffers& of,
+                    Tally& tally) {
+  SCOPED_TRACE(::testing::Message() << name(of.type) << ' ' << ::testing::PrintToString(sizes) << ' ' << strategy);
+  Array in(lay_out(of.type, sizes, of.in, 5), of.in_shift), out(lay_out(of.type, sizes, of.out, 3), of.out_shift);
+  fill(in, Values::mixed);
+  run_forced(spec, in, out, small(DeviceFacts::h200(), 2), strategy, tally);
+}
+
 }  // namespace simt

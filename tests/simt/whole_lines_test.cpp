@@ -7,19 +7,6 @@ namespace {
 
 const Sizes kLengths = {4, 8, 12, 36, 64, 100, 128, 260, 1000, 2048, 4096};
 
-struct Of {
-  DType type = DType::f32;
-  Layout in = Layout::row_major, out = Layout::row_major;
-  Index in_shift = 0, out_shift = 0;
-};
-
-void softmax(const Sizes& sizes, const SoftmaxSpec& spec, const char* strategy, const Of& of, Tally& tally) {
-  SCOPED_TRACE(::testing::Message() << name(of.type) << ' ' << ::testing::PrintToString(sizes) << ' ' << strategy);
-  Array in(lay_out(of.type, sizes, of.in, 5), of.in_shift), out(lay_out(of.type, sizes, of.out, 3), of.out_shift);
-  fill(in, Values::mixed);
-  run_forced(spec, in, out, small(DeviceFacts::h200(), 2), strategy, tally);
-}
-
 TEST(whole_lines, softmaxes) {
   Tally tally;
   for (const Index length : kLengths)
