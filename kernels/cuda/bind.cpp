@@ -365,8 +365,8 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const bool maps = to.map != MapKind::none;
   if (bound.whole_packs != nullptr && phase == 0 && (!maps || within_pack(to.out) == 0))
     to.kernel = KernelOf::whole_packs;
-  else if (bound.cut_lines != nullptr && (!maps || (within_pack(to.out) == within_pack(to.in) && to.in != to.out)))
-    to.kernel = KernelOf::cut_lines;  // which looks at elements of neighbours: nobody writes them
+  else if (bound.cut_lines != nullptr && (!maps || within_pack(to.out) == within_pack(to.in)))
+    to.kernel = KernelOf::cut_lines;
   return to;
 }
 

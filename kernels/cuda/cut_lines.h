@@ -1,6 +1,6 @@
 // Body rows where lines of neighbours follow one another and begin anywhere in a pack: lanes have one batch of the
-// whole packs of a line, and the first lane and the last the packs at its ends, of which they leave out what belongs to
-// the neighbours. Only the first line and the last may not look there. Lines of whole packs: whole_lines.h.
+// whole packs of a line, and the first lane and the last the packs at its ends, of which they leave out neighbours. The
+// first and the last line may not look there, nor any in place of its input. Lines of whole packs: whole_lines.h.
 #pragma once
 #include "kernels/cuda/whole_lines.h"
 
@@ -44,20 +44,26 @@ class CutLine {
     const bool is_first = lane == 0, is_last = lane == lanes - 1;
     edge_ = is_first && phase != 0 ? -phase : is_last ? after : size_;
     const auto* const whole = reinterpret_cast<const WordsOfPack<Source>*>(from + begin_);
-    WordsOfPack<Source> words[kPacks];
+    WordsOfPack<Source> words[kPacks] = {};
     batch.count = 0;
     batch.weight = batch.pitch = 0;
-    // For a pack that the lane does not have, or may not look at, the first whole one. So no load is a branch.
 #pragma unroll
     for (int u = 0; u < kPacks; ++u) {
-      const bool here = lane + u * lanes < packs;
-      words[u] = whole[here ? lane + u * lanes : 0];
       batch.starts[u] = 0;
-      batch.count += here;
+      batch.count += lane + u * lanes < packs;
     }
-    const bool is_outer = !live_ || line == (is_first ? 0 : static_cast<int>(step.tiles) - 1);
-    words_ = *reinterpret_cast<const WordsOfPack<Source>*>(from + (is_outer || edge_ >= size_ ? begin_ : edge_));
-    if (is_outer && edge_ < size_) words_ = load_some<Source>(from + edge_, -edge_, size_ - edge_);
+    words_ = {};
+    const bool in_place = step.in == step.out;  // then nobody looks at what another lane writes
+    if (live_ || !in_place) {
+      // For a pack that the lane does not have, or may not look at, its own first one. So no load is a branch.
+      const int own = lane < packs ? lane : 0;
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u) words[u] = whole[lane + u * lanes < packs ? lane + u * lanes : own];
+      const bool is_outer = !live_ || in_place || line == (is_first ? 0 : static_cast<int>(step.tiles) - 1);
+      const int at = is_outer || edge_ >= size_ ? begin_ + own * kSize : edge_;
+      words_ = *reinterpret_cast<const WordsOfPack<Source>*>(from + at);
+      if (is_outer && edge_ < size_) words_ = load_some<Source>(from + edge_, -edge_, size_ - edge_);
+    }
 #pragma unroll
     for (int u = 0; u < kPacks; ++u) batch.packs[u] = std::bit_cast<PackOf<Source>>(words[u]);
   }

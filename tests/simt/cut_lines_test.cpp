@@ -37,6 +37,20 @@ TEST(cut_lines, buffers_that_begin_anywhere) {
   EXPECT_EQ(tally.cut_lines, 9);
 }
 
+TEST(cut_lines, in_place) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index length : {65, 257, 1001, 2047})
+      for (const Index shift : {0, 1, 3}) {
+        SCOPED_TRACE(::testing::Message() << name(type) << ' ' << length << ' ' << shift);
+        Array buffer(dense(type, {9, length}), shift);
+        fill(buffer, Values::mixed);
+        run_forced(SoftmaxSpec{.axes = {1}}, buffer, buffer, small(DeviceFacts::h200(), 2),
+                   length < 600 ? "rows_in_lanes" : "rows_in_block", tally);
+      }
+  EXPECT_EQ(tally.cut_lines, 24);
+}
+
 TEST(cut_lines, over_clusters) {
   Tally tally;
   softmax({3, 20001}, {.axes = {1}}, "rows_in_cluster", {}, tally);

@@ -86,9 +86,9 @@ MUTANTS = [
      "whole_runs"),
     ("table_next", "whole_runs.h", "first += kRunsOfTable)", "first += kRunsOfTable + 1)", "whole_runs"),
     ("cut_first", "cut_lines.h", "is_first && phase != 0 ? -phase", "is_first && phase != 0 ? size_", "cut_lines"),
-    ("cut_last", "cut_lines.h", "here = lane + u * lanes < packs;", "here = lane + u * lanes < packs - 1;", "cut_lines"),
+    ("cut_last", "cut_lines.h", "batch.count += lane + u * lanes < packs;", "batch.count += lane + u * lanes < packs - 1;", "cut_lines"),
     ("cut_edge", "cut_lines.h", "if (line.is_at_edge(i)) state", "state", "cut_lines"),
-    ("cut_outer", "cut_lines.h", "is_outer = !live_ || line == (is_first", "is_outer = !live_ && line == (is_first", "cut_softmax"),
+    ("cut_outer", "cut_lines.h", "is_outer = !live_ || in_place || line ==", "is_outer = !live_ && line ==", "cut_softmax"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
