@@ -112,7 +112,7 @@ void dense_softmax(const Arguments& step, Index first, Index last) {
   const Index n = elements(step.reduced), bytes = n * static_cast<Index>(sizeof(A));
   if (step.reduced.rank <= 1 && n < kLongRow<kMap, A>) {
     const Axis row = inner(step.kept);
-    if (row.in == n && row.out == n && are_packed_rows<T, kMap>(row.size, n, step.scale))
+    if (row.in == n && row.out == n && are_packed_rows<T, kMap>(row.size, n, step))
       return packed_softmax<T, kMap>(step, first, last);
     if constexpr (!std::is_same_v<T, double>) {
       if (n <= kWidth) return short_softmax<T, kMap, 1>(step, first, last);

@@ -1,131 +1,238 @@
-// Softmax of short rows that lie one behind the other: powers and results are made in whole vectors, whichever rows
-// share them. Rows come apart only where they are folded, as many at a time as there are lanes.
+// Softmax of rows that lie one behind the other and are too short to fill a core alone: powers and results are made in
+// whole vectors, whichever rows share them. Rows come apart only where they are folded, as many at a time as there are
+// lanes. While the powers of some rows are made, the results of those before are written.
 #pragma once
 #include "kernels/cpu/across.h"
 #include "kernels/cpu/slots.h"
+#include "kernels/cpu/softmax_looks.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/streamed_line.h"
 
 namespace ndfold::simd {
 
+/// Of the longest rows that are taken so, and of the longest that have tables of their lanes' rows.
+inline constexpr int kPackedVectors = 8, kVectorsOfTables = 4;
+
 /// A group is as many rows as there are lanes, so it has as many vectors as a row has elements. To be folded, rows come
-/// in slots of kSlots lanes; where those are whole vectors, in kVectors of them.
+/// in slots of kSlots lanes; where those are whole vectors, in kVectors of them, or 0: as many as n needs.
 template <class T, MapKind kMap, int kSlots, int kVectors>
 requires kExpandsLanes<NumberOf<T>>
 class PackedSoftmax {
   using A = NumberOf<T>;
   using V = LanesOf<A>;
   static constexpr int kWidth = kLanes<V>, kRuns = kWidth / kSlots;
-  static constexpr bool kKeeps = kMap == MapKind::softmax;
-  static constexpr Index kFull = kVectors - 1;                                  // vectors
+  static constexpr bool kKeeps = kMap == MapKind::softmax, kLooksUp = kVectors > 0;
+  static constexpr bool kHasManyRegisters = sizeof(V) == 64;  // AVX-512's: for all that a logarithm's results need, too
   static constexpr Index kTurnElements = 8192 / static_cast<Index>(sizeof(A));  // in L1 with all that belongs to them
 
  public:
-  static constexpr Index kLongest = kVectors * kWidth;
+  static constexpr Index kLongest = (kLooksUp ? kVectors : kPackedVectors) * kWidth;
 
-  PackedSoftmax(Index n, double scale, double alpha)
+  PackedSoftmax(Index n, double scale, double alpha, bool past_caches)
       : n_(n),
-        rest_(static_cast<int>(n - kFull * kWidth)),
+        full_((n - 1) / kWidth),
+        rest_(static_cast<int>(n - full_ * kWidth)),
         scale_(splat<V>(static_cast<A>(scale))),
         alpha_(splat<V>(static_cast<A>(alpha))),
-        filled_(filled_slots<kSlots, A>(static_cast<int>(std::min<Index>(n, kSlots)))) {
-    for (Index l = 0; l < kWidth; ++l)
-      to_slots_[l] = static_cast<LaneNumber<A>>(l / kSlots * n + std::min(l % kSlots, n - 1));
-    for (Index row = 0, i = 0; row < kWidth; ++row)
-      for (const Index end = i + n; i < end; ++i) row_of_[i] = static_cast<LaneNumber<A>>(row);
+        filled_(filled_slots<kSlots, A>(static_cast<int>(std::min<Index>(n, kSlots)))),
+        past_caches_(past_caches) {
+    if constexpr (kLooksUp) {
+      for (Index l = 0; l < kWidth; ++l)
+        to_slots_[l] = static_cast<LaneNumber<A>>(l / kSlots * n + std::min(l % kSlots, n - 1));
+      for (Index row = 0, i = 0; row < kWidth; ++row)
+        for (const Index end = i + n; i < end; ++i) row_of_[i] = static_cast<LaneNumber<A>>(row);
+    }
   }
 
   /// Rows from `x` to `y`, in whole lines past the caches if so said.
-  void map(const T* x, T* y, Index rows, bool past_caches) {
+  void map(const T* x, T* y, Index rows) {
     const Index most = std::max<Index>(1, kTurnElements / group()) * kWidth;
     for (Index some; rows >= kWidth; x += some * n_, y += some * n_, rows -= some) {
       some = std::min(most, rows / kWidth * kWidth);
-      turn(x, y, some * n_, some / kWidth, past_caches);
+      turn({x, y, some / kWidth, some * n_});
     }
+    alignas(64) T last[kLongest * kWidth];
     if (rows > 0) {
-      alignas(64) T last[kLongest * kWidth] = {};
-      std::copy(x, x + rows * n_, last);
-      turn(last, y, rows * n_, 1, past_caches);
+      std::fill(std::copy(x, x + rows * n_, last), last + group(), T());
+      turn({last, y, 1, rows * n_});
     }
-    if (past_caches) line_.flush(), finish_streaming();
+    finish(0);
+    if (past_caches_) line_.flush(), finish_streaming();
   }
 
  private:
-  static constexpr Index kMostGroups = kTurnElements / (2 * kWidth);
+  static constexpr Index kMostRows = kTurnElements / (kLooksUp ? 2 : kVectorsOfTables * kWidth);
 
-  /// What each row of some groups is shifted by, and multiplied with (softmax) or shifted by once more.
-  struct ByGroup {
-    V shift[kMostGroups], other[kMostGroups];
+  /// Groups of rows from x on, whose first `count` results go to y.
+  struct Turn {
+    const T* x = nullptr;
+    T* y = nullptr;
+    Index groups = 0, count = 0;
+  };
+
+  /// What belongs to a turn until its results are written: powers, or results that wait for a line to begin; what each
+  /// row is shifted by, and multiplied with (softmax) or shifted by once more.
+  struct Held {
+    alignas(64) A powers[kTurnElements + kLongest * kWidth];
+    alignas(64) A minus_shift[kMostRows], other[kMostRows];
   };
 
   Index group() const { return n_ * kWidth; }
 
-  /// Groups of rows from x on; their first `count` results go to y.
-  void turn(const T* x, T* y, Index count, Index groups, bool past_caches) {
-    ByGroup by;
-    find_maxima(x, groups, by);
-    make_powers(x, groups, by);
-    find_sums(groups, by);
-    if (count == groups * group() && (!past_caches || unaligned_elements(y) == 0))
-      return (past_caches ? make_results<true, T> : make_results<false, T>)(*this, x, y, groups, by);
-    make_results<false, A>(*this, x, held_, groups, by);
-    past_caches ? stream_held(y, count) : write_results<false>(held_, y, count, std::identity());
+  // Results go to where they belong as they are made.
+  bool goes_straight(const Turn& turn) const {
+    return turn.count == turn.groups * group() && (!past_caches_ || unaligned_elements(turn.y) == 0);
   }
 
-  void stream_held(T* y, Index count) {
-    const Index head = line_.begin(y, count), end = count - (count - head) % kWidth;
-    write_results<false>(held_, line_.next(), head, std::identity());
+  // What is done beside the powers of a vector, with what belongs to its rows: nothing; whole lines of what waits are
+  // streamed; results of the turn before are written.
+  struct Nothing {
+    static constexpr int kOfRows = 0;
+    [[gnu::always_inline]] void find_rows(const A**) const {}
+    [[gnu::always_inline]] void operator()(Index, const V*) const {}
+  };
+  struct Lines {
+    static constexpr int kOfRows = 0;
+    const A* from = nullptr;
+    T* to = nullptr;
+    Index count = 0;
+    [[gnu::always_inline]] void find_rows(const A**) const {}
+    [[gnu::always_inline]] void operator()(Index i, const V*) const {
+      if (i < count) put<true>(to + i * kWidth, load<V>(from + i * kWidth));
+    }
+  };
+  template <bool kStreams, class To>
+  struct Results {
+    static constexpr int kOfRows = kKeeps ? 1 : 2;
+    const Held& held;
+    const T* x;
+    To* to;
+    V scale, alpha;
+    [[gnu::always_inline]] void find_rows(const A** rows) const {
+      rows[0] = held.other;
+      if constexpr (!kKeeps) rows[1] = held.minus_shift;
+    }
+    [[gnu::always_inline]] void operator()(Index i, const V* mine) const {
+      if constexpr (kKeeps)
+        put<kStreams>(to + i * kWidth, mine[0] * load<V>(held.powers + i * kWidth));
+      else
+        put<kStreams>(to + i * kWidth, (multiply_add(load_elements(x + i * kWidth), scale, mine[1]) - mine[0]) * alpha);
+    }
+  };
+  template <bool kStreams>
+  Results<kStreams, T> results_before() const {
+    return {held_[side_ ^ 1], before_.x, before_.y, scale_, alpha_};
+  }
+
+  void turn(const Turn& now) {
+    Held& held = held_[side_];
+    find_maxima(now, held);
+    const Index together = kHasManyRegisters || kKeeps ? std::min(now.groups, before_.groups) : 0;
+    if (together == 0)
+      make_powers(now, held, Nothing());
+    else if (!goes_straight(before_))
+      make_powers(now, held, waiting_);
+    else if (past_caches_)
+      make_powers(now, held, results_before<true>());
+    else
+      make_powers(now, held, results_before<false>());
+    finish(together);
+    find_sums(now.groups, held);
+    if (!goes_straight(now)) hold_results(now, held);
+    before_ = now;
+    side_ ^= 1;
+  }
+
+  // Results of the turn before, of groups from `first` on.
+  void finish(Index first) {
+    if (first == before_.groups) return;
+    if (goes_straight(before_))
+      past_caches_ ? write(results_before<true>(), first, before_.groups)
+                   : write(results_before<false>(), first, before_.groups);
+    else if (past_caches_)
+      for (Index i = first * n_; i < waiting_.count; ++i) waiting_(i, nullptr);
+    else
+      write_results<false>(held_[side_ ^ 1].powers, before_.y, before_.count, std::identity());
+  }
+
+  // Results take the places of powers. Of those that pass the caches whole lines wait; the ends are seen to.
+  void hold_results(const Turn& now, Held& held) {
+    write(Results<false, A>{held, now.x, held.powers, scale_, alpha_}, 0, now.groups);
+    if (!past_caches_) return;
+    const A* const from = held.powers;
+    const Index head = line_.begin(now.y, now.count), end = now.count - (now.count - head) % kWidth;
+    write_results<false>(from, line_.next(), head, std::identity());
     line_.add(head);
-    write_results<true>(held_ + head, y + head, end - head, std::identity());
-    if (end == count) return;
-    line_.end(y + end);
-    write_results<false>(held_ + end, line_.next(), count - end, std::identity());
-    line_.add(count - end);
+    waiting_ = {from + head, now.y + head, (end - head) / kWidth};
+    if (end == now.count) return;
+    line_.end(now.y + end);
+    write_results<false>(from + end, line_.next(), now.count - end, std::identity());
+    line_.add(now.count - end);
   }
 
-  [[gnu::noinline, gnu::flatten]] void find_maxima(const T* x, Index groups, ByGroup& by) const {
-    for (Index g = 0; g < groups; ++g, x += group()) by.shift[g] = of_each_row(x, Larger()) * scale_;
+  [[gnu::noinline, gnu::flatten]] void find_maxima(const Turn& now, Held& held) const {
+    const T* x = now.x;
+    for (Index g = 0; g < now.groups; ++g, x += group())
+      store(held.minus_shift + g * kWidth, splat<V>(0) - of_each_row(x, Larger()) * scale_);
   }
 
-  [[gnu::noinline, gnu::flatten]] void find_sums(Index groups, ByGroup& by) const {
-    const A* powers = held_;
+  [[gnu::noinline, gnu::flatten]] void find_sums(Index groups, Held& held) const {
+    const A* powers = held.powers;
     for (Index g = 0; g < groups; ++g, powers += group()) {
       const V sum = of_each_row(powers, std::plus<>());
       const V other = kKeeps ? alpha_ / sum : V{packet::plog(sum.value)};
-      by.other[g] = select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN()));
+      store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
     }
   }
 
-  [[gnu::noinline, gnu::flatten]] void make_powers(const T* x, Index groups, const ByGroup& by) {
+  template <class Beside>
+  [[gnu::noinline, gnu::flatten]] void make_powers(const Turn& now, Held& held, const Beside beside) const {
     const V scale = scale_;
-    const Index n = n_, ahead = groups * n * kWidth + ahead_elements<T>() / 4;
-    const auto* const row_of = row_of_;
-    A* to = held_;
-    for (Index g = 0; g < groups; ++g) {
-      const V minus_shift = splat<V>(0) - by.shift[g];
-      for (Index v = 0; v < n; ++v, x += kWidth, to += kWidth) {
-        prefetch_far(reinterpret_cast<const std::byte*>(x + ahead));
-        store(to, power_below_one(multiply_add(load_elements(x), scale, permuted(minus_shift, row_of + v * kWidth))));
-      }
-    }
+    const T* const x = now.x;
+    A* const powers = held.powers;
+    const Index ahead = ahead_of_writes(x, before_.y, now.groups * group() + ahead_elements<T>() / 4);
+    const A* rows[1 + Beside::kOfRows] = {held.minus_shift};
+    beside.find_rows(rows + 1);
+    each_vector(rows, 0, now.groups, [&](Index i, const V* mine) {
+      prefetch_far(reinterpret_cast<const std::byte*>(x + ahead + i * kWidth));
+      const V power = power_below_one(multiply_add(load_elements(x + i * kWidth), scale, mine[0]));
+      beside(i, mine + 1);
+      store(powers + i * kWidth, power);
+    });
   }
 
-  template <bool kStreams, class To>
-  [[gnu::noinline, gnu::flatten]] static void make_results(const PackedSoftmax& made, const T* x, To* to, Index groups,
-                                                           const ByGroup& by) {
-    const V scale = made.scale_, alpha = made.alpha_;
-    const Index n = made.n_;
-    const auto* const row_of = made.row_of_;
-    const A* powers = made.held_;
-    for (Index g = 0; g < groups; ++g) {
-      const V other = by.other[g], minus_shift = splat<V>(0) - by.shift[g];
-      for (Index v = 0; v < n; ++v, x += kWidth, to += kWidth, powers += kWidth) {
-        const V mine = permuted(other, row_of + v * kWidth);
-        if constexpr (kKeeps) {
-          put<kStreams>(to, mine * load<V>(powers));
-        } else {
-          const V shifted = multiply_add(load_elements(x), scale, permuted(minus_shift, row_of + v * kWidth));
-          put<kStreams>(to, (shifted - mine) * alpha);
+  template <class Results>
+  [[gnu::noinline, gnu::flatten]] void write(const Results results, Index first, Index last) const {
+    const A* rows[Results::kOfRows];
+    results.find_rows(rows);
+    each_vector(rows, first, last, results);
+  }
+
+  /// work(i, what belongs to the rows of each of its lanes) for each vector of groups [first, last).
+  template <int kCount, class Work>
+  [[gnu::always_inline]] void each_vector(const A* const (&rows)[kCount], Index first, Index last,
+                                          const Work& work) const {
+    const Index n = n_;
+    V here[kCount], mine[kCount];
+    for (Index g = first; g < last; ++g) {
+      Index i = g * n;
+      if constexpr (kLooksUp) {
+        const auto* row_of = row_of_;
+        for (int k = 0; k < kCount; ++k) here[k] = load<V>(rows[k] + g * kWidth);
+        for (const Index end = i + n; i < end; ++i, row_of += kWidth) {
+          for (int k = 0; k < kCount; ++k) mine[k] = permuted(here[k], row_of);
+          work(i, mine);
+        }
+      } else {
+        Index end = i * kWidth;  // elements
+        for (Index row = g * kWidth; row < (g + 1) * kWidth; ++row) {
+          end += n;
+          for (int k = 0; k < kCount; ++k) here[k] = splat<V>(rows[k][row]);
+          for (; (i + 1) * kWidth <= end; ++i) work(i, here);
+          const int rest = static_cast<int>(end - i * kWidth);
+          if (rest == 0) continue;
+          for (int k = 0; k < kCount; ++k) mine[k] = select(first_lanes<A>(rest), here[k], splat<V>(rows[k][row + 1]));
+          work(i++, mine);
         }
       }
     }
@@ -135,6 +242,7 @@ class PackedSoftmax {
   template <class X, class Op>
   [[gnu::always_inline]] V of_each_row(const X* x, const Op& op) const {
     constexpr bool kIsMax = std::is_same_v<Op, Larger>;
+    const Index full = kLooksUp ? kVectors - 1 : full_;
     if constexpr (kSlots < kWidth) {
       V some[kSlots];
       unrolled<kSlots>([&](auto i) {
@@ -150,35 +258,40 @@ class PackedSoftmax {
         if constexpr (kIsMax && kVectors != 1)
           some[r] = load_elements(x + n_ - kWidth);
         else
-          some[r] = select(first_lanes<A>(rest_), load_elements(x + kFull * kWidth, rest_),
+          some[r] = select(first_lanes<A>(rest_), load_elements(x + full * kWidth, rest_),
                            splat<V>(kIsMax ? -kInfinity<V> : A(0)));
-        for (Index k = 0; k < kFull; ++k) some[r] = op(some[r], load_elements(x + k * kWidth));
+        for (Index k = 0; k < full; ++k) some[r] = op(some[r], load_elements(x + k * kWidth));
       }
       return across(some, op);
     }
   }
 
-  const Index n_;
+  const Index n_, full_;
   const int rest_;
   const V scale_, alpha_;
   const Mask<A> filled_;
+  const bool past_caches_;
+  Turn before_;
+  Lines waiting_;
+  int side_ = 0;
   StreamedLine<T> line_;
-  alignas(64) LaneNumber<A> to_slots_[kWidth], row_of_[kLongest * kWidth];
-  alignas(64) A held_[kTurnElements + kLongest * kWidth];
+  alignas(64) LaneNumber<A> to_slots_[kLooksUp ? kWidth : 1], row_of_[kLooksUp ? kLongest * kWidth : 1];
+  Held held_[2];
 };
 
-/// Vectors of the longest rows that are taken so.
-inline constexpr int kPackedVectors = 4;
-
 /// Whether rows of n elements, so many in all, are better taken so than each in vectors of its own, by a scale that
-/// keeps the largest the largest. A softmax of 2 and 4 is quicker in slots; few rows are not worth the tables.
+/// keeps the largest the largest. A softmax of 2 and 4 is quicker in slots; few rows are not worth the tables. Longer
+/// ones are where results are streamed, unless their last vectors are nearly full (2^24 f32 in rows of 65, 100, 112 and
+/// 127 on a Zen 4: 8.1, 7.1, 6.5 and 8.5 ms, in vectors of their own 11.0, 8.3, 7.5 and 8.0).
 template <class T, MapKind kMap>
-bool are_packed_rows(Index rows, Index n, double scale) {
+bool are_packed_rows(Index rows, Index n, const Arguments& step) {
   using A = NumberOf<T>;
-  constexpr Index kWorthwhile = 8192;  // elements
-  if constexpr (kExpandsLanes<A>)
-    return n > 1 && n <= kPackedVectors * kLanes<LanesOf<A>> && rows * n >= kWorthwhile && scale >= 0 &&
-           (kMap == MapKind::log_softmax || (n != 2 && n != 4));
+  constexpr Index kWidth = kLanes<LanesOf<A>>, kWorthwhile = 8192;  // elements
+  if constexpr (kExpandsLanes<A>) {
+    if (n < 2 || rows * n < kWorthwhile || !(step.scale >= 0)) return false;
+    if (n <= kVectorsOfTables * kWidth) return kMap == MapKind::log_softmax || (n != 2 && n != 4);
+    return step.past_caches && n <= kPackedVectors * kWidth && n % kWidth <= kWidth / 2;
+  }
   return false;
 }
 
@@ -187,7 +300,7 @@ void softmax_of_packed_rows(const T* x, T* y, Index rows, Index n, const Argumen
   using A = NumberOf<T>;
   constexpr int kWidth = kLanes<LanesOf<A>>;
   const auto map = [&]<int kSlots, int kVectors>(std::integer_sequence<int, kSlots, kVectors>) {
-    PackedSoftmax<T, kMap, kSlots, kVectors>(n, step.scale, step.alpha).map(x, y, rows, step.past_caches);
+    PackedSoftmax<T, kMap, kSlots, kVectors>(n, step.scale, step.alpha, step.past_caches).map(x, y, rows);
   };
   if constexpr (kExpandsLanes<A>) {
     if (n <= kWidth)
@@ -195,7 +308,8 @@ void softmax_of_packed_rows(const T* x, T* y, Index rows, Index n, const Argumen
         if constexpr (slots() > 2 || (slots() == 2 && kMap == MapKind::log_softmax))
           map(std::integer_sequence<int, slots(), 1>());
       });
-    unrolled<kPackedVectors - 1>([&](auto i) {
+    if (n > kVectorsOfTables * kWidth) return map(std::integer_sequence<int, kWidth, 0>());
+    unrolled<kVectorsOfTables - 1>([&](auto i) {
       if ((n - 1) / kWidth == i + 1) map(std::integer_sequence<int, kWidth, i + 2>());
     });
   }

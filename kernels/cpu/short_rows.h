@@ -99,7 +99,7 @@ class ShortRows {
     const T* x = rows.in;
     A* powers = powers_;
     const Index beyond_batch = kAsksAhead ? ahead_elements<T>() / 2 : ahead_elements<T>();
-    const Index ahead = kAtOnce * rows.in_stride + beyond_batch;
+    const Index ahead = ahead_of_writes(x, waiting.to, kAtOnce * rows.in_stride + beyond_batch);
     for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, powers += pitch()) {
       const Exponent<A> exponent(scale_, shift[r]);
       V all = select(first_lanes<A>(rest_), power_below_one(exponent(load_elements(x + full() * kWidth, rest_))),

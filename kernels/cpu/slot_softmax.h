@@ -71,6 +71,10 @@ class SlotSoftmax {
  private:
   [[gnu::always_inline]] V mapped(V x) const {
     const V scaled = x * scale_;
+    if constexpr (kSlots == 1) {  // NaN where an element is no number
+      const V nothing = scaled - scaled;
+      return (kMap == MapKind::softmax ? nothing + splat<V>(1) : nothing) * alpha_;
+    }
     const V max = all_of_slot<kSlots>(scaled, [](V a, V b) { return any_maximum(a, b); });
     const V power = power_below_one(scaled - max), sum = all_of_slot<kSlots>(power, std::plus<>());
     if constexpr (kMap == MapKind::softmax)
@@ -86,8 +90,8 @@ class SlotSoftmax {
 template <class A, class Work>
 bool with_slot_rows(int length, const Work& work) {
   bool is_done = false;
-  unrolled<3>([&](auto i) {
-    constexpr int kSlots = 2 << i;
+  unrolled<4>([&](auto i) {
+    constexpr int kSlots = 1 << i;
     if constexpr (kSlots < kLanes<LanesOf<A>>)
       if (length == kSlots) work(std::integral_constant<int, kSlots>()), is_done = true;
   });

@@ -211,7 +211,7 @@ class FewRows {
 
   template <class T, MapKind kMap>
   bool map_dense_rows(const T* x, T* y, Index columns) const {
-    if (!are_packed_rows<T, kMap>(inner(step_.kept).size, rows_, step_.scale))
+    if (!are_packed_rows<T, kMap>(inner(step_.kept).size, rows_, step_))
       return softmax_in_slots<T, kMap>(x, y, columns, rows_, step_);
     softmax_of_packed_rows<T, kMap>(x, y, columns, rows_, step_);
     return true;

@@ -151,6 +151,16 @@ Index ahead_elements() {
   return (kAsksAhead ? kAheadBytes : 2 * kAheadBytes) / static_cast<Index>(sizeof(T));
 }
 
+/// The same, or up to a page more: half a page from where results are written meanwhile. Memory takes what is read and
+/// what is written at the same place of a page in turns (rows of 1024 f32 on a Zen 4: 5.2 ms, half a page apart 3.9).
+template <class T>
+Index ahead_of_writes(const T* x, const void* y, Index ahead = ahead_elements<T>()) {
+  constexpr std::uintptr_t kPage = 4096, kLine = 64;
+  if (kAsksAhead) return ahead;
+  const auto apart = reinterpret_cast<std::uintptr_t>(x + ahead) - reinterpret_cast<std::uintptr_t>(y);
+  return ahead + static_cast<Index>((kPage / 2 - apart) % kPage / kLine * kLine / sizeof(T));
+}
+
 /// Asks for a line. A machine that knows by itself what comes next needs it in its second cache, for the first is small
 /// beside rows that wait ([4096,4096] f32 on a Zen 4: 10 GB/s from the first, 14.6 so; [131072,128]: 8 and 12).
 [[gnu::always_inline]] inline void ask_early(const void* line) {  // or GCC takes it for pure, and drops it
@@ -158,6 +168,13 @@ Index ahead_elements() {
     __builtin_prefetch(line);
   else
     __builtin_prefetch(line, 0, 2);
+}
+
+/// Asks for what the turns of a loop leave over: n elements from x on. Rows of 1000 f32 waited for theirs (6.2
+/// ms; 4.3).
+template <class T>
+[[gnu::always_inline]] inline void ask_for_rest(const T* x, Index n) {
+  for (Index i = 0; i < n; i += 64 / static_cast<Index>(sizeof(T))) ask_early(x + i);
 }
 
 /// The three looks, `turns` times kTurn elements: the largest of `next` and `most` while `ahead` is asked for, the

@@ -15,19 +15,22 @@ struct Piece {
   bool starts_run;
 };
 
-/// Visits a row in pieces of at most kPowerLeaf elements.
+/// Visits a row in pieces of kPowerLeaf elements; the last has up to half as many more, for a short one costs most.
 template <class A, class Work>
 [[gnu::always_inline]] inline void each_piece(AxisList reduced, Index row_elements, Work&& work) {
   const Axis run = inner(reduced);
   Odometer lines(outer(reduced));
+  constexpr Index kMost = kPowerLeaf<A> + kPowerLeaf<A> / 2;
   for (Index line = 0; line < row_elements; line += run.size, lines.next())
-    for (Index i = 0; i < run.size; i += kPowerLeaf<A>)
+    for (Index i = 0, n = 0; i < run.size; i += n) {
+      n = run.size - i <= kMost ? run.size - i : kPowerLeaf<A>;
       work(Piece{.from = lines.in() + i,
                  .to = lines.out() + i,
                  .at = line + i,
-                 .n = std::min(kPowerLeaf<A>, run.size - i),
+                 .n = n,
                  .left = run.size - i,
                  .starts_run = i == 0});
+    }
 }
 
 /// Rows of type T; `kStreams` when what is written is too much for the caches.
@@ -101,9 +104,10 @@ class SoftmaxPipeline {
       const Index begin = align(piece, result), end = std::min(piece.n + ahead_, piece.left);
       const Index turns = std::max<Index>(0, end - begin) / kTurn<A>;
       done = turns * kTurn<A>;
-      const T* ahead = coming_.any() && piece.starts_run ? in_ + coming_.next() : next + ahead_of(piece);
+      const T* ahead = coming_.any() && piece.starts_run ? in_ + coming_.next() : next + ahead_of(piece, next);
       most_ = three_looks<kKeeps, kStreams>(turns, next, ahead, most_, x, powers, exponent, sum, source(piece) + begin,
                                             previous_.out + piece.to + begin, result);
+      ask_for_rest(ahead + done, piece.n - done);
       write(piece, begin + done, end, result);
     }
     if (done < piece.n) {
@@ -114,10 +118,11 @@ class SoftmaxPipeline {
   }
 
   // What is asked for early is further runs and rows, wherever those begin.
-  Index ahead_of(const Piece& piece) const {
+  Index ahead_of(const Piece& piece, const T* next) const {
     constexpr Index kShortRun = 128;  // where divisions cost more than waiting
-    const Index run = inner(reduced_).size, at = piece.at + ahead_elements<T>();
-    if (run < kShortRun) return ahead_elements<T>();
+    const Index ahead = ahead_of_writes(next, previous_.out + piece.to);
+    const Index run = inner(reduced_).size, at = piece.at + ahead;
+    if (run < kShortRun) return ahead;
     const Index in_row = at % elements_;
     return at / elements_ * row_stride_ + in_row / run * run_stride_ + in_row % run - piece.from;
   }

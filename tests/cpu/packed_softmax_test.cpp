@@ -11,7 +11,7 @@ constexpr Index kEnough = 8192;  // elements: fewer are not taken so
 
 template <class T>
 void expect_softmax(double bound) {
-  for (const Index length : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65})
+  for (const Index length : {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 72, 80, 97, 112, 128})
     for (const Index further : {0, 1, 13})
       DenseSoftmaxRows<T>((kEnough + length - 1) / length + further, length, 0.75).expect_right(bound);
 }
@@ -21,12 +21,23 @@ TEST(packed_softmax, of_doubles) { expect_softmax<double>(1e-6); }
 TEST(packed_softmax, of_halves) { expect_softmax<simd::Half>(2e-3); }
 TEST(packed_softmax, of_bfloats) { expect_softmax<simd::Bfloat16>(2e-2); }
 
+bool is_packed(Index rows, Index length, double scale, bool past_caches) {
+  cpu::Arguments step;
+  step.scale = scale, step.past_caches = past_caches;
+  return simd::are_packed_rows<float, MapKind::softmax>(rows, length, step);
+}
+
 TEST(packed_softmax, few_rows_and_negative_scales_are_not_taken_so) {
-  using T = float;
-  EXPECT_FALSE((simd::are_packed_rows<T, MapKind::softmax>(100, 7, 1)));
-  EXPECT_FALSE((simd::are_packed_rows<T, MapKind::softmax>(10000, 7, -1)));
-  EXPECT_FALSE((simd::are_packed_rows<T, MapKind::softmax>(10000, 65, 1)));
-  EXPECT_EQ((simd::are_packed_rows<T, MapKind::softmax>(10000, 7, 1)), simd::kExpandsLanes<T>);
+  constexpr Index kWidth = simd::kLanes<simd::LanesOf<float>>;
+  constexpr bool kCan = simd::kExpandsLanes<float>;
+  EXPECT_FALSE(is_packed(100, 7, 1, true));
+  EXPECT_FALSE(is_packed(10000, 7, -1, true));
+  EXPECT_EQ(is_packed(10000, 7, 1, false), kCan);
+  EXPECT_FALSE(is_packed(10000, 4 * kWidth + 1, 1, false)) << "nothing is streamed";
+  EXPECT_EQ(is_packed(10000, 4 * kWidth + 1, 1, true), kCan);
+  EXPECT_FALSE(is_packed(10000, 5 * kWidth - 1, 1, true)) << "the last vector is nearly full";
+  EXPECT_EQ(is_packed(10000, 8 * kWidth, 1, true), kCan);
+  EXPECT_FALSE(is_packed(10000, 8 * kWidth + 1, 1, true));
 }
 
 TEST(packed_softmax, what_is_not_finite_stays_in_its_row) {

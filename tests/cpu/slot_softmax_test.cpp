@@ -1,4 +1,4 @@
-// Rows of 2, 4 and 8 elements in slots: right, the same bits wherever their results go and whoever takes which rows,
+// Rows of 1, 2, 4 and 8 elements in slots: right, the same bits wherever their results go and whoever takes which rows,
 // and nothing else is written.
 #include "kernels/cpu/slot_softmax.h"
 
@@ -11,7 +11,7 @@ constexpr double kScale = -0.75;
 
 template <class T>
 void expect_softmax(double bound) {
-  for (const Index length : {2, 4, 8})
+  for (const Index length : {1, 2, 4, 8})
     for (const Index rows : {1, 2, 3, 31, 33, 256, 257, 1021})
       DenseSoftmaxRows<T>(rows, length, kScale).expect_right(bound);
 }
