@@ -61,9 +61,9 @@ struct AxisTurn {
   Index in = 0, out = 0;
 };
 
-/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, or that
-/// for lines that follow one another.
-enum class KernelOf { all, whole_packs, cut_lines };
+/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, that for
+/// lines that follow one another, or that for elements one by one.
+enum class KernelOf { all, whole_packs, cut_lines, elements };
 
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
@@ -84,7 +84,8 @@ struct Arguments {
   MapKind map = MapKind::none;
   SinkKind sink = SinkKind::store;
   DType output = DType::f32;
-  bool whole_runs = false;   ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
+  bool whole_runs = false;         ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
+  bool results_lie_alike = false;  ///< rows: results of a line lie as its elements do
   KernelOf kernel = KernelOf::all;
   AxisGroup tile;
   AxisNumbers lane_axis, cross_axis;

@@ -260,6 +260,12 @@ void cover(const Bound& bound, int phase, Arguments& to) {
     cover_runs(bound, phase, to);
 }
 
+void take_elements(Arguments& to) {
+  to.kernel = KernelOf::elements;
+  to.packs_of_run = to.lane_axis.size;
+  to.by_packs = to.lane_axis.by;
+}
+
 MapKind map_of(const KernelKey& key) {
   if (key.sink == SinkKind::softmax) return MapKind::softmax;
   if (key.sink == SinkKind::log_softmax) return MapKind::log_softmax;
@@ -339,6 +345,7 @@ Bound bind(const Step& step, const Found& found) {
   cover(bound, 0, to);
   bound.whole_packs = kernel_of_whole_packs(step, found, bound);
   bound.cut_lines = kernel_of_cut_lines(step, found, bound);
+  bound.elements = kernel_of_elements(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
 }
@@ -367,6 +374,8 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
     to.kernel = KernelOf::whole_packs;
   else if (bound.cut_lines != nullptr && (!maps || within_pack(to.out) == within_pack(to.in)))
     to.kernel = KernelOf::cut_lines;
+  else if (bound.elements != nullptr)
+    take_elements(to);
   return to;
 }
 

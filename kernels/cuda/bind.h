@@ -21,7 +21,9 @@ struct Found {
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
   Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
   Kernel cut_lines = nullptr;    ///< rows: of lines that follow one another (cut_lines.h)
-  bool in_order = false;         ///< elements are taken in the order of their numbers alone, but by `kernel`
+  Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
+  int elements_of_line = 0;
+  bool in_order = false;  ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 
 struct Pointers {
@@ -69,9 +71,15 @@ struct Bound {
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
   Kernel whole_packs = nullptr;   ///< rows: what takes buffers that begin with whole packs, if not the usual kernel
   Kernel cut_lines = nullptr;     ///< rows: what takes others, whose results begin alike
+  Kernel elements = nullptr;      ///< rows: what takes the rest, element by element
 
   Kernel kernel(KernelOf of, Kernel for_all) const {
-    return of == KernelOf::whole_packs ? whole_packs : of == KernelOf::cut_lines ? cut_lines : for_all;
+    switch (of) {
+      case KernelOf::whole_packs: return whole_packs;
+      case KernelOf::cut_lines: return cut_lines;
+      case KernelOf::elements: return elements;
+      default: return for_all;
+    }
   }
 };
 

@@ -185,8 +185,8 @@ Found kept_in_registers(int rows) {
 
 template <class Line, class F, class Sink, MapKind kMap>
 Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
-  constexpr bool kHalf = Line::kSize > 4, kRuns = !kIsInLine<Line>;  // places of runs take registers
-  constexpr int kOfFew = kRuns ? 4 - kHalf : kHalf ? 4 : 6, kOfMany = kRuns || kHalf ? 2 : 3;
+  constexpr bool kHalf = Line::kSize > 4, kRuns = !kIsInLine<Line>;
+  constexpr int kOfFew = kHalf ? 4 : kRuns ? 5 : 6, kOfMany = kRuns || kHalf ? 2 : 3;
   using Map = MapSink<typename Sink::Out, kMap>;
   if constexpr (!kHalf && !kRuns)  // of elements half as wide, numbers of so many loads are more than registers
     if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
@@ -197,17 +197,26 @@ Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
 // Elements one by one, as many as packs have together.
 template <class Source, class F, class Sink, MapKind kMap>
 Found with_elements_of_softmax(const KernelKey& key, const Found& found) {
-  constexpr int kLoads = kFewLoads * kVector<typename Source::Element>, kBlocks = kLoads <= 16 ? 4 : 2;
-  constexpr int kOfFew = kIsInLine<Source> ? kBlocks : std::max(kBlocks / 2, 2);  // places take registers
+  constexpr int kLoads = kFewLoads * kVector<typename Source::Element>, kOfFew = kLoads <= 16 ? 4 : 3;
+  constexpr int kOfMany = kLoads <= 16 || kIsInLine<Source> ? 2 : 1;
   using Map = MapSink<typename Sink::Out, kMap>;
   return key.tuning.threads <= kFewThreads ? with_whole_lines<Source, F, Map, kFewThreads, kLoads, kOfFew>(found)
-                                           : with_whole_lines<Source, F, Map, kThreads, kLoads, kOfFew / 2>(found);
+                                           : with_whole_lines<Source, F, Map, kThreads, kLoads, kOfMany>(found);
 }
 
 template <class Source, class F, class Sink>
 Found with_elements(const KernelKey& key, const Found& found) {
   return key.sink == SinkKind::log_softmax ? with_elements_of_softmax<Source, F, Sink, MapKind::log_softmax>(key, found)
                                            : with_elements_of_softmax<Source, F, Sink, MapKind::softmax>(key, found);
+}
+
+// The same step where no kernel for packs takes its rows.
+template <class Source, class F, class Sink>
+Found or_with_elements(const KernelKey& key, Found found) {
+  const Found one_by_one = with_elements<Source, F, Sink>(key, found);
+  found.elements = one_by_one.whole_lines;
+  found.elements_of_line = one_by_one.packs_of_line;
+  return found;
 }
 
 // Rows that wait in registers.
@@ -237,9 +246,10 @@ Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
                           ? kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>()
                           : kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
   if (!in_registers) return found;
-  return key.sink == SinkKind::log_softmax
-             ? with_whole_lines_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
-             : with_whole_lines_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
+  const Found with_packs = key.sink == SinkKind::log_softmax
+                               ? with_whole_lines_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
+                               : with_whole_lines_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
+  return or_with_elements<Strided, F, Sink>(key, with_packs);
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
@@ -253,7 +263,8 @@ Found softmax(const KernelKey& key, const Layout& layout) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
       if constexpr (kBody == Body::rows) {
-        if (key.residency == Residency::registers) return rows_in_registers<Line, F, Sink>(key);
+        if (key.residency == Residency::registers)
+          return or_with_elements<InLine<Strided>, F, Sink>(key, rows_in_registers<Line, F, Sink>(key));
       } else if (key.tuning.threads <= kFewThreads) {
         constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
         return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4 - kFewer>();

@@ -13,31 +13,45 @@ struct PacksOfLine {
 
   __device__ int at(int u) const { return lane + u * lanes; }
   __device__ bool has(int u) const { return at(u) < packs; }
-  /// What the lane loads: for a pack that it does not have, the line's first. So no load is a branch.
-  __device__ int loaded(int u) const { return has(u) ? at(u) : 0; }
+  __device__ bool has_some() const { return lane < packs; }
+  /// What the lane loads: for a pack that it does not have, its own first. So no load is a branch, and in place no lane
+  /// looks at what another writes.
+  __device__ int loaded(int u) const { return has(u) ? at(u) : has_some() ? lane : 0; }
 };
 
-/// Where they lie, from the line's first element on, in packs: of runs it is found once, for all lines alike.
+/// What lanes without a pack of a line that is mapped load.
+alignas(kVectorBytes) [[maybe_unused]] static __device__ const unsigned char kNothing[kVectorBytes] = {};
+
+/// Where they lie, from the line's first element on, in packs. Of runs it is found once a block, for all lines alike,
+/// and stands in shared memory: in registers places took as many as elements.
 template <class Source, int kPacks>
 class PlacesOfPacks {
   static constexpr int kSize = Source::kSize;
 
  public:
-  __device__ PlacesOfPacks(const Arguments& step, const PacksOfLine& mine) {
-#pragma unroll
-    for (int u = 0; u < kPacks; ++u) {
-      const Index pack = mine.loaded(u), run = quotient(pack, step.by_packs);
+  __device__ PlacesOfPacks(const Arguments& step, const NearScope& scope, const PacksOfLine& mine)
+      : near_(scope.lanes()) {
+    int* const in = reinterpret_cast<int*>(shared_memory() + kExchangeBytes);
+    int* const out = step.results_lie_alike ? in : in + kPacks * near_;
+    for (int i = thread_of_block(); i < kPacks * near_; i += threads_of_block()) {
+      const int u = i / near_, lane = i - u * near_;
+      const Index pack = PacksOfLine{mine.lane - scope.lane() + lane, mine.lanes, mine.packs}.loaded(u);
+      const Index run = quotient(pack, step.by_packs), in_run = pack - run * step.packs_of_run;
       const Offsets begin = offsets(step, step.walk, run);
-      const Index in_run = pack - run * step.packs_of_run;
-      in_[u] = static_cast<int>(begin.in / kSize + in_run * (kSize == 1 ? step.lane_axis.in : 1));
-      out_[u] = static_cast<int>(begin.out / kSize + in_run * (kSize == 1 ? step.lane_axis.out : 1));
+      in[i] = static_cast<int>(begin.in / kSize + in_run * (kSize == 1 ? step.lane_axis.in : 1));
+      if (out != in) out[i] = static_cast<int>(begin.out / kSize + in_run * (kSize == 1 ? step.lane_axis.out : 1));
     }
+    const auto block = cg::this_thread_block();
+    block.sync();  // where all packs lie is there
+    in_ = in + scope.lane();
+    out_ = out + scope.lane();
   }
-  __device__ Index in(int u) const { return in_[u]; }
-  __device__ Index out(int u) const { return out_[u]; }
+  __device__ Index in(int u) const { return in_[u * near_]; }
+  __device__ Index out(int u) const { return out_[u * near_]; }
 
  private:
-  int in_[kPacks], out_[kPacks];
+  int near_;
+  const int *in_, *out_;
 };
 
 template <class Source, int kPacks>
@@ -45,7 +59,8 @@ class PlacesOfPacks<InLine<Source>, kPacks> {
   static constexpr bool kApart = Source::kSize == 1;
 
  public:
-  __device__ PlacesOfPacks(const Arguments& step, const PacksOfLine& mine) : mine_(mine), axis_(step.lane_axis) {}
+  __device__ PlacesOfPacks(const Arguments& step, const NearScope&, const PacksOfLine& mine)
+      : mine_(mine), axis_(step.lane_axis) {}
   __device__ Index in(int u) const { return kApart ? mine_.loaded(u) * axis_.in : mine_.loaded(u); }
   __device__ Index out(int u) const { return kApart ? mine_.at(u) * axis_.out : mine_.at(u); }
 
@@ -54,14 +69,14 @@ class PlacesOfPacks<InLine<Source>, kPacks> {
   const AxisNumbers& axis_;
 };
 
-/// Lines of a lane, of which those from the tensor's end on are its first once more.
-template <class Source, int kLines>
+/// Lines of a lane, of which those from the tensor's end on are its first once more, or nothing.
+template <class Source, int kLines, bool kMaps>
 struct LinesOfLane {
   const PackOf<Source>* from[kLines];
   Index out[kLines];
   bool live[kLines];
 
-  __device__ LinesOfLane(const Arguments& step, int first, int apart) {
+  __device__ LinesOfLane(const Arguments& step, const PacksOfLine& mine, int first, int apart) {
     const int tiles = static_cast<int>(step.tiles);
 #pragma unroll
     for (int l = 0; l < kLines; ++l) {
@@ -73,6 +88,7 @@ struct LinesOfLane {
           step.tile.rank <= 1 ? Offsets{at * near.in, at * near.out, 0} : detail::far_offsets(step, step.tile, at);
       from[l] =
           reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
+      if (kMaps && !(live[l] && mine.has_some())) from[l] = reinterpret_cast<const PackOf<Source>*>(kNothing);
       out[l] = base.out;
     }
   }
@@ -83,7 +99,8 @@ template <class Source, int kLines, int kPacks>
 struct BatchOfLines {
   PackBatch<Source, kPacks> line[kLines];
 
-  __device__ BatchOfLines(const LinesOfLane<Source, kLines>& lines, const PacksOfLine& mine,
+  template <bool kMaps>
+  __device__ BatchOfLines(const LinesOfLane<Source, kLines, kMaps>& lines, const PacksOfLine& mine,
                           const PlacesOfPacks<Source, kPacks>& places, Index weight) {
 #pragma unroll
     for (int l = 0; l < kLines; ++l) {
@@ -140,7 +157,7 @@ class Sharers {
 
 /// Numbers are multiplied with the scale where they become powers; of a negative one, all are turned around before.
 template <MapKind kMap, class Tuning, class Source, int kLines, int kPacks, class F, class Out>
-__device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines>& lines, Out* out,
+__device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines, true>& lines, Out* out,
                                  const PacksOfLine& mine, const PlacesOfPacks<Source, kPacks>& places,
                                  const Sharers<Tuning>& sharers, typename Source::Value alpha) {
   using A = typename Source::Value;
@@ -169,7 +186,10 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
       max[l] = u == 0 ? of_pack : folds::any_maximum(max[l], of_pack);
     }
 #pragma unroll
-  for (int l = 0; l < kLines; ++l) max[l] = combine_line<0, kLines>(fold.pivot_fold(), max[l], mine.lanes) * scale;
+  for (int l = 0; l < kLines; ++l) {
+    if (!mine.has_some()) max[l] = fold.pivot_fold().identity();
+    max[l] = combine_line<0, kLines>(fold.pivot_fold(), max[l], mine.lanes) * scale;
+  }
 #pragma unroll
   for (int l = 0; l < kLines; ++l) {
     const auto exponent = Exponent<A>::of(max[l], scale);
@@ -232,14 +252,14 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const Index runs = kIsInLine<Source> ? 1 : quotient(step.reduced, step.lane_axis.by);
   const Sharers<Tuning> sharers(scope);
   const PacksOfLine mine{sharers.lane(scope), sharers.lanes(scope), static_cast<int>(runs * step.packs_of_run)};
-  const PlacesOfPacks<Source, kPacks> places(step, mine);
+  const PlacesOfPacks<Source, kPacks> places(step, scope, mine);
   const int tiles = static_cast<int>(step.tiles), apart = static_cast<int>(scope.tiles_at_once());
   const int block = kLines * apart, stride = static_cast<int>(gridDim.y) * block;
   int first = static_cast<int>(blockIdx.y) * block;
   const int ahead = static_cast<int>(scope.tile_of(0));
   ResultsOfLane<F> results(step, first + ahead, apart);
   for (; first < tiles; first += stride) {
-    const LinesOfLane<Source, kLines> lines(step, first + ahead, apart);
+    const LinesOfLane<Source, kLines, Sink::kMaps> lines(step, mine, first + ahead, apart);
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       softmax_of_lines<Sink::kMap, Tuning, Source, kLines, kPacks>(fold, lines, out, mine, places, sharers, alpha);

@@ -10,4 +10,7 @@ Kernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound)
 /// The kernel of cut_lines.h, wherever the first line begins, or none.
 Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound);
 
+/// The kernel of whole_lines.h for elements one by one, wherever they lie, or none.
+Kernel kernel_of_elements(const Step& step, const Found& found, Bound& bound);
+
 }  // namespace ndfold::cuda

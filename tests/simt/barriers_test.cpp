@@ -29,6 +29,7 @@ const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {60, 7}, {60, 7}},
                        {SoftmaxSpec{.axes = {1}}, "columns_in_block", {5, 40, 65}, {5, 40, 65}},
                        {SoftmaxSpec{.axes = {0, 2}}, "columns_in_block", {5, 3, 8, 65}, {5, 3, 8, 65}},
+                       {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 28}, {9, 3, 5, 28}},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
                        {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
                        {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};

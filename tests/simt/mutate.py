@@ -81,6 +81,8 @@ MUTANTS = [
     ("line_packs", "whole_lines.h", "return at(u) < packs;", "return at(u) < packs - 1;",
      "whole_lines"),
     ("line_elsewhere", "whole_lines.h", "sum[l] += mine.has(u) ? of_pack : A(0);", "sum[l] += of_pack;", "whole_softmax"),
+    ("places_lane", "whole_lines.h", "in_ = in + scope.lane();", "in_ = in;", "whole_places"),
+    ("places_load", "whole_lines.h", "lane = i - u * near_;", "lane = i;", "whole_places"),
     ("table_run", "whole_runs.h", "const bool carry = pack_ >= of_run_;", "const bool carry = pack_ > of_run_;", "whole_runs"),
     ("table_last", "whole_runs.h", "there += pack + u * lanes_ < last;", "there += pack + u * lanes_ < last - 1;",
      "whole_runs"),
@@ -129,6 +131,8 @@ KERNELS = {
                                      "1, Tuned<1024, 8>>"),
     "whole_softmax": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
+    "whole_places": ("whole_lines.h", "whole_lines<Elements<float, float, 4>, Softmax<float>, "
+                                      "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_runs": ("whole_runs.h", "whole_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
     "cut_lines": ("cut_lines.h", "cut_lines<InLine<Elements<float, float, 4>>, folds::Sum<float>, ResultSink, "
                                "Tuned<1024, 8>>"),

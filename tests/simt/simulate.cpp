@@ -68,6 +68,7 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
         [&] { bound.kernel(arguments.kernel, found.kernel)(arguments); }, options);
     run.whole_packs |= arguments.kernel == KernelOf::whole_packs;
     run.cut_lines |= arguments.kernel == KernelOf::cut_lines;
+    run.elements |= arguments.kernel == KernelOf::elements;
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {
       run.failure = words(step) + ": " + report.failure;

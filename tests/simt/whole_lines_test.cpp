@@ -54,6 +54,37 @@ TEST(whole_lines, elements_apart) {
   EXPECT_GE(tally.whole_packs, 20);
 }
 
+TEST(whole_lines, elements_where_packs_are_cut) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
+      softmax({9, 3, 5, 7}, {.axes = {1, 3}, .kind = kind}, "rows_in_lanes", {.type = type}, tally);
+      softmax({9, 13, 5, 101}, {.axes = {1, 3}, .kind = kind}, "rows_in_block", {.type = type}, tally);
+      softmax({3, 30, 2, 257}, {.axes = {1, 3}, .kind = kind, .scale = -0.5}, "rows_in_block", {.type = type}, tally);
+      softmax({3, 8, 3, 104}, {.axes = {1, 3}, .kind = kind}, "rows_in_block", {.type = type, .in_shift = 1}, tally);
+      softmax({9, 300}, {.axes = {1}, .kind = kind}, "rows_in_lanes", {.type = type, .out_shift = 1}, tally);
+      softmax({9, 1001}, {.axes = {1}, .kind = kind}, "rows_in_block", {.type = type, .in_shift = 1}, tally);
+      softmax({9, 1001}, {.axes = {1}, .kind = kind}, "rows_in_block", {.type = type, .in = Layout::padded}, tally);
+    }
+  EXPECT_EQ(tally.whole_packs, 12);  // runs that are no whole packs anywhere: packs of one
+  EXPECT_EQ(tally.elements, 16);
+}
+
+TEST(whole_lines, in_place) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const char* strategy : {"rows_in_lanes", "rows_in_block"})
+      for (const Sizes& sizes :
+           {Sizes{41, 24}, Sizes{9, 104}, Sizes{9, 1000}, Sizes{9, 3, 2, 24}, Sizes{9, 3, 2, 31}}) {
+        SCOPED_TRACE(::testing::Message() << name(type) << ' ' << strategy << ::testing::PrintToString(sizes));
+        Array buffer(dense(type, sizes));
+        fill(buffer, Values::mixed);
+        const SoftmaxSpec spec{.axes = sizes.size() > 2 ? AxisSet{1, 3} : AxisSet{1}};
+        run_forced(spec, buffer, buffer, small(DeviceFacts::h200(), 2), strategy, tally);
+      }
+  EXPECT_EQ(tally.whole_packs, 20);
+}
+
 TEST(whole_lines, over_clusters) {
   Tally tally;
   for (const double scale : {1.0, -0.5}) {

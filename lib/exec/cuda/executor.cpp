@@ -56,7 +56,8 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
   // All or nothing, whatever the plan's facts say: a later plan must not take it from an earlier one.
   const bool much = launch.bound.launch.shared_bytes > kUsualSharedBytes;
   const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
-  for (const Kernel kernel : {launch.kernel, launch.bound.whole_packs, launch.bound.cut_lines})
+  const Bound& bound = launch.bound;
+  for (const Kernel kernel : {launch.kernel, bound.whole_packs, bound.cut_lines, bound.elements})
     if (const ErrorCode error = kernel == nullptr ? 0 : backend().api->prepare(kernel, shared, wide); error != 0)
       return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
   if (Status status = check_residence(launch, device, prepared); !status.ok()) return status;
