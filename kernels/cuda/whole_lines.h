@@ -19,7 +19,7 @@ struct PacksOfLine {
   __device__ int loaded(int u) const { return has(u) ? at(u) : has_some() ? lane : 0; }
 };
 
-/// What lanes without a pack of a line that is mapped load.
+/// What lanes without a pack of a line that is mapped load: the first pack of this.
 alignas(kVectorBytes) [[maybe_unused]] static __device__ const unsigned char kNothing[kVectorBytes] = {};
 
 /// Where they lie, from the line's first element on, in packs. Of runs it is found once a block, for all lines alike,
@@ -110,7 +110,7 @@ struct BatchOfLines {
       batch.count = 0;
 #pragma unroll
       for (int u = 0; u < kPacks; ++u) {
-        batch.packs[u] = lines.from[l][places.in(u)];
+        batch.packs[u] = lines.from[l][!kMaps || lines.live[l] ? places.in(u) : 0];
         batch.starts[u] = mine.at(u) * Source::kSize * weight;
         batch.count += mine.has(u);
       }

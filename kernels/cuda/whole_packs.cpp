@@ -30,17 +30,20 @@ Index lanes_of_line(const Bound& bound) {
   return to.scope == Scope::lanes ? to.lanes : to.scope == Scope::block ? threads : 0;
 }
 
-// Room for where the packs of a line lie, where it is more than one run.
-void add_places(const Step& step, int packs_of_lane, Bound& bound) {
+// Makes room for where the packs of a line lie, where it is more than one run. False where there is none.
+bool has_places(const Step& step, int packs_of_lane, Bound& bound) {
+  constexpr Index kMostBytes = 96 * 1024;  // a block of any device since sm_80 may have 99 KiB
   Arguments& to = bound.arguments;
-  if (to.walk.rank == 0) return;
+  if (to.walk.rank == 0) return true;
   const auto lies_alike = [](const Axis& axis) { return axis.in == axis.out; };
   to.results_lie_alike = std::all_of(step.reduced.begin(), step.reduced.end(), lies_alike);
   const Index lanes = to.scope == Scope::lanes ? to.lanes : bound.launch.threads;
   const Index places = lanes * packs_of_lane * (to.results_lie_alike ? 1 : 2);
-  bound.launch.shared_bytes =
-      std::max(bound.launch.shared_bytes,
-               kExchangeBytes + ceil_divide(places * static_cast<Index>(sizeof(int)), kVectorBytes) * kVectorBytes);
+  const Index wanted =
+      kExchangeBytes + ceil_divide(places * static_cast<Index>(sizeof(int)), kVectorBytes) * kVectorBytes;
+  if (wanted > kMostBytes) return false;
+  bound.launch.shared_bytes = std::max(bound.launch.shared_bytes, wanted);
+  return true;
 }
 
 // The kernel for lines that are whole packs wherever one begins with a whole pack, as is what is written of them.
@@ -59,8 +62,7 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, Bound& bound)
                     spans_few(step.reduced, bound.pack);
   const bool stores =
       !maps || bound.pack == 1 || (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
-  if (!fits || !stores) return nullptr;
-  add_places(step, found.packs_of_line, bound);
+  if (!fits || !stores || !has_places(step, found.packs_of_line, bound)) return nullptr;
   const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
   const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
   return is_short ? found.short_lines : found.whole_lines;
@@ -111,9 +113,8 @@ Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bo
 
 Kernel kernel_of_elements(const Step& step, const Found& found, Bound& bound) {
   const bool fits = bound.arguments.reduced <= lanes_of_line(bound) * found.elements_of_line;
-  if (!fits || !spans_few(step.reduced, 1)) return nullptr;
-  add_places(step, found.elements_of_line, bound);
-  return found.elements;
+  return fits && spans_few(step.reduced, 1) && has_places(step, found.elements_of_line, bound) ? found.elements
+                                                                                               : nullptr;
 }
 
 }  // namespace ndfold::cuda
