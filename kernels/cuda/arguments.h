@@ -61,9 +61,10 @@ struct AxisTurn {
   Index in = 0, out = 0;
 };
 
-/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, that for
-/// lines that follow one another, or that for elements one by one.
-enum class KernelOf { all, whole_packs, cut_lines, elements };
+/// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, for lines
+/// or for runs that begin anywhere in a pack, or for elements one by one.
+enum class KernelOf { all, whole_packs, cut_lines, cut_runs, elements };
+inline constexpr int kKernelsOfStep = 5;
 
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
@@ -86,7 +87,10 @@ struct Arguments {
   DType output = DType::f32;
   bool whole_runs = false;         ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   bool results_lie_alike = false;  ///< rows: results of a line lie as its elements do
+  bool begins_alike = false;       ///< cut lines: every result lies as far from a whole pack as its element
   KernelOf kernel = KernelOf::all;
+  Index inside_from = 0,
+        inside_to = 0;  ///< cut lines and runs: first elements of rows around which packs are the input's
   AxisGroup tile;
   AxisNumbers lane_axis, cross_axis;
 

@@ -266,6 +266,12 @@ void take_elements(Arguments& to) {
   to.by_packs = to.lane_axis.by;
 }
 
+void take_runs(Arguments& to, const Cover& cover) {
+  to.kernel = KernelOf::cut_runs;
+  to.packs_of_run = cover.packs;
+  to.by_packs = cover.by;
+}
+
 MapKind map_of(const KernelKey& key) {
   if (key.sink == SinkKind::softmax) return MapKind::softmax;
   if (key.sink == SinkKind::log_softmax) return MapKind::log_softmax;
@@ -343,9 +349,12 @@ Bound bind(const Step& step, const Found& found) {
   }
   bound.runs_begin_alike = begin_alike(to, bound.pack);
   cover(bound, 0, to);
-  bound.whole_packs = kernel_of_whole_packs(step, found, bound);
-  bound.cut_lines = kernel_of_cut_lines(step, found, bound);
-  bound.elements = kernel_of_elements(step, found, bound);
+  bound.kernel(KernelOf::all) = {found.kernel, bound.launch.shared_bytes};
+  find_ends(step, bound);
+  bound.kernel(KernelOf::whole_packs) = kernel_of_whole_packs(step, found, bound);
+  bound.kernel(KernelOf::cut_lines) = kernel_of_cut_lines(step, found, bound);
+  bound.kernel(KernelOf::cut_runs) = kernel_of_cut_runs(step, found, bound);
+  bound.kernel(KernelOf::elements) = kernel_of_elements(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
 }
@@ -370,11 +379,18 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
     return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes;
   };
   const bool maps = to.map != MapKind::none;
-  if (bound.whole_packs != nullptr && phase == 0 && (!maps || within_pack(to.out) == 0))
+  to.begins_alike = bound.begins_alike && (!maps || within_pack(to.out) == within_pack(to.in));
+  const int unit = static_cast<int>(within_pack(to.in) / element % static_cast<unsigned>(bound.run_unit));
+  const Cover& cover = unit == 0 ? bound.cover_units : bound.cover_any;
+  const bool covers = bound.has(KernelOf::cut_runs) && to.begins_alike && cover.packs > 0;
+  const bool whole = bound.pack == 1 ? !covers : phase == 0 && (!maps || within_pack(to.out) == 0);
+  if (bound.has(KernelOf::whole_packs) && whole)
     to.kernel = KernelOf::whole_packs;
-  else if (bound.cut_lines != nullptr && (!maps || within_pack(to.out) == within_pack(to.in)))
+  else if (bound.has(KernelOf::cut_lines))
     to.kernel = KernelOf::cut_lines;
-  else if (bound.elements != nullptr)
+  else if (covers)
+    take_runs(to, cover);
+  else if (bound.has(KernelOf::elements))
     take_elements(to);
   return to;
 }

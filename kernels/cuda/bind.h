@@ -2,6 +2,8 @@
 #pragma once
 #include "kernels/cuda/arguments.h"
 
+#include <array>
+
 namespace ndfold::cuda {
 
 /// A kernel, or none; the most threads that its blocks may have; and elements of the input that a lane loads at a time.
@@ -20,8 +22,10 @@ struct Found {
   int packs_of_line = 0;
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
   Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
-  Kernel cut_lines = nullptr;    ///< rows: of lines that follow one another (cut_lines.h)
-  Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
+  Kernel cut_lines = nullptr;    ///< rows: of lines of neighbours (cut_lines.h)
+  Kernel cut_runs = nullptr;     ///< rows: of runs of neighbours (cut_runs.h), so many packs of a line a lane at most
+  int packs_of_cut_runs = 0;
+  Kernel elements = nullptr;  ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
   bool in_order = false;  ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
@@ -54,7 +58,19 @@ struct Layout {
 /// How the step's buffers lie, before a kernel is chosen.
 Layout layout_of(const Step& step);
 
-/// A step and its kernel, complete but for addresses: made with the plan.
+/// One of a step's kernels, or none, and the shared memory that its blocks have.
+struct StepKernel {
+  Kernel kernel = nullptr;
+  Index shared_bytes = 0;
+};
+
+/// Packs that cover a run.
+struct Cover {
+  Index packs = 0;  ///< 0: more than there is room for
+  Divider by = {};
+};
+
+/// A step and its kernels, complete but for addresses: made with the plan.
 struct Bound {
   Arguments arguments;  ///< as for buffers that begin where whole packs do
   LaunchShape launch;
@@ -69,17 +85,18 @@ struct Bound {
   bool joined = false, shifted = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
-  Kernel whole_packs = nullptr;   ///< rows: what takes buffers that begin with whole packs, if not the usual kernel
-  Kernel cut_lines = nullptr;     ///< rows: what takes others, whose results begin alike
-  Kernel elements = nullptr;      ///< rows: what takes the rest, element by element
+  bool begins_alike = false;      ///< every result lies as far from a whole pack as its element, if the first one does
+  Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first
+  Cover cover_units, cover_any;   ///< cut runs: where the first one begins at such a multiple, and elsewhere
+  std::array<StepKernel, kKernelsOfStep> kernels;  ///< by KernelOf
 
-  Kernel kernel(KernelOf of, Kernel for_all) const {
-    switch (of) {
-      case KernelOf::whole_packs: return whole_packs;
-      case KernelOf::cut_lines: return cut_lines;
-      case KernelOf::elements: return elements;
-      default: return for_all;
-    }
+  const StepKernel& kernel(KernelOf of) const { return kernels[static_cast<std::size_t>(of)]; }
+  StepKernel& kernel(KernelOf of) { return kernels[static_cast<std::size_t>(of)]; }
+  bool has(KernelOf of) const { return kernel(of).kernel != nullptr; }
+  LaunchShape shape(KernelOf of) const {
+    LaunchShape shape = launch;
+    shape.shared_bytes = kernel(of).shared_bytes;
+    return shape;
   }
 };
 

@@ -1,6 +1,7 @@
-// Body rows where lines of neighbours follow one another and begin anywhere in a pack: lanes have one batch of the
-// whole packs of a line, and the first lane and the last the packs at its ends, of which they leave out neighbours. The
-// first and the last line may not look there, nor any in place of its input. Lines of whole packs: whole_lines.h.
+// Body rows where lines of neighbours begin anywhere in a pack: lanes have one batch of the whole packs of a line, and
+// the first lane and the last the packs at its ends, of which they leave out neighbours. The first and the last line
+// may not look there, nor any in place of its input. Packs are those of results, where elements begin elsewhere in
+// theirs: their words are loaded one by one then, and come from one cache line. Lines of whole packs: whole_lines.h.
 #pragma once
 #include "kernels/cuda/whole_lines.h"
 
@@ -20,9 +21,32 @@ template <class Source>
   return std::bit_cast<WordsOfPack<Source>>(pack);
 }
 
+/// A pack that begins anywhere, and perhaps an element of each neighbour.
+template <class Source>
+__device__ WordsOfPack<Source> load_anywhere(const typename Source::Element* from) {
+  using Element = typename Source::Element;
+  if constexpr (sizeof(Element) >= sizeof(std::uint32_t)) {
+    return std::bit_cast<WordsOfPack<Source>>(load_elements<Element, Source::kSize>(from, 1));
+  } else {
+    static_assert(sizeof(Element) == 2);
+    constexpr int kWords = Source::kSize / 2;
+    const int cut = phase_of<2>(from);
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(from - cut);
+    std::uint32_t at[kWords + 1];
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) at[i] = words[i];
+    at[kWords] = words[kWords - 1 + cut];
+    WordsOfPack<Source> pack;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i)
+      pack.at[i] = static_cast<std::uint32_t>((std::uint64_t{at[i + 1]} << 32 | at[i]) >> (16 * cut));
+    return pack;
+  }
+}
+
 /// A lane's part of a line that has two packs at least: kPacks whole ones at most, and perhaps the elements before or
 /// after all of them.
-template <class Source, int kPacks>
+template <class Source, int kPacks, class Out>
 class CutLine {
   using Element = typename Source::Element;
   static constexpr int kSize = Source::kSize;
@@ -33,9 +57,13 @@ class CutLine {
   /// A line from the end of all on is the first once more.
   __device__ CutLine(const Arguments& step, int line, int lane, int lanes)
       : size_(static_cast<int>(step.lane_axis.size)), live_(line < static_cast<int>(step.tiles)) {
-    start_ = live_ ? static_cast<Index>(line) * size_ : 0;
-    const Element* const from = reinterpret_cast<const Element*>(step.in) + start_;
-    const int phase = phase_of<kSize>(from);
+    const Offsets base = offsets(step, step.tile, live_ ? line : 0);
+    start_ = base.out;
+    const Element* const from = reinterpret_cast<const Element*>(step.in) + base.in;
+    const bool alike = std::is_void_v<Out> || step.begins_alike;
+    int phase = phase_of<kSize>(from);
+    if constexpr (!std::is_void_v<Out>)
+      if (!alike) phase = phase_of<kSize>(reinterpret_cast<const Out*>(step.out) + base.out);
     begin_ = phase == 0 ? 0 : kSize - phase;
     lane_ = lane;
     lanes_ = lanes;
@@ -43,7 +71,6 @@ class CutLine {
     const int after = begin_ + packs * kSize;
     const bool is_first = lane == 0, is_last = lane == lanes - 1;
     edge_ = is_first && phase != 0 ? -phase : is_last ? after : size_;
-    const auto* const whole = reinterpret_cast<const WordsOfPack<Source>*>(from + begin_);
     WordsOfPack<Source> words[kPacks] = {};
     batch.count = 0;
     batch.weight = batch.pitch = 0;
@@ -54,22 +81,32 @@ class CutLine {
     }
     words_ = {};
     const bool in_place = step.in == step.out;  // then nobody looks at what another lane writes
-    if (live_ || !in_place) {
-      // For a pack that the lane does not have, or may not look at, its own first one. So no load is a branch.
-      const int own = lane < packs ? lane : 0;
+    // For a pack that the lane does not have, or may not look at, its own first one. So no load is a branch.
+    const auto pack_of = [&](int u) { return lane + u * lanes < packs ? lane + u * lanes : lane < packs ? lane : 0; };
+    const bool is_outer = !live_ || in_place || base.in < step.inside_from || base.in > step.inside_to;
+    if (alike ? live_ || !in_place : !is_outer) {
+      const int at = is_outer || edge_ >= size_ ? begin_ + pack_of(0) * kSize : edge_;
+      if (alike) {
+        const auto* const whole = reinterpret_cast<const WordsOfPack<Source>*>(from + begin_);
 #pragma unroll
-      for (int u = 0; u < kPacks; ++u) words[u] = whole[lane + u * lanes < packs ? lane + u * lanes : own];
-      const bool is_outer = !live_ || in_place || line == (is_first ? 0 : static_cast<int>(step.tiles) - 1);
-      const int at = is_outer || edge_ >= size_ ? begin_ + own * kSize : edge_;
-      words_ = *reinterpret_cast<const WordsOfPack<Source>*>(from + at);
-      if (is_outer && edge_ < size_) words_ = load_some<Source>(from + edge_, -edge_, size_ - edge_);
+        for (int u = 0; u < kPacks; ++u) words[u] = whole[pack_of(u)];
+        words_ = *reinterpret_cast<const WordsOfPack<Source>*>(from + at);
+      } else if constexpr (!std::is_void_v<Out>) {
+#pragma unroll
+        for (int u = 0; u < kPacks; ++u) words[u] = load_anywhere<Source>(from + begin_ + pack_of(u) * kSize);
+        words_ = load_anywhere<Source>(from + at);
+      }
+    } else if (live_ && !alike) {
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u) words[u] = load_some<Source>(from + begin_ + pack_of(u) * kSize, 0, kSize);
     }
+    if (is_outer && edge_ < size_ && live_) words_ = load_some<Source>(from + edge_, -edge_, size_ - edge_);
 #pragma unroll
     for (int u = 0; u < kPacks; ++u) batch.packs[u] = std::bit_cast<PackOf<Source>>(words[u]);
   }
 
   __device__ bool live() const { return live_; }
-  /// Elements before the line.
+  /// Where its results begin.
   __device__ Index start() const { return start_; }
   __device__ int size() const { return size_; }
   /// The number of the first element of a pack within the line.
@@ -91,8 +128,8 @@ class CutLine {
 };
 
 /// The state of a lane's part of a line.
-template <class F, class Source, int kPacks>
-__device__ typename F::State fold_part(const F& fold, const CutLine<Source, kPacks>& line) {
+template <class F, class Source, int kPacks, class Out>
+__device__ typename F::State fold_part(const F& fold, const CutLine<Source, kPacks, Out>& line) {
   typename F::State state = fold_plainly<false>(fold, line.batch);
   if (!line.has_edge()) return state;
 #pragma unroll
@@ -102,8 +139,8 @@ __device__ typename F::State fold_part(const F& fold, const CutLine<Source, kPac
 }
 
 /// The number of the first of a lane's elements that is this one.
-template <class F, class Source, int kPacks>
-__device__ int place_of(typename F::Value x, const CutLine<Source, kPacks>& line) {
+template <class F, class Source, int kPacks, class Out>
+__device__ int place_of(typename F::Value x, const CutLine<Source, kPacks, Out>& line) {
   constexpr int kSize = Source::kSize;
   int place = std::numeric_limits<int>::max();
 #pragma unroll
@@ -120,9 +157,9 @@ __device__ int place_of(typename F::Value x, const CutLine<Source, kPacks>& line
 }
 
 /// The state of a line, over its lanes.
-template <class Source, class F, int kPacks>
-__device__ typename F::State fold_cut_line(const F& fold, const NearScope& scope, const CutLine<Source, kPacks>& line,
-                                           Index weight) {
+template <class Source, class F, int kPacks, class Out>
+__device__ typename F::State fold_cut_line(const F& fold, const NearScope& scope,
+                                           const CutLine<Source, kPacks, Out>& line, Index weight) {
   const int lanes = scope.lanes(), size = line.size();
   if constexpr (folds::PivotFold<F>) {
     const auto first = combine_line<0, 1>(fold.pivot_fold(), fold_part(fold.pivot_fold(), line), lanes);
@@ -141,7 +178,7 @@ __device__ typename F::State fold_cut_line(const F& fold, const NearScope& scope
 
 /// Numbers are multiplied with the scale first: what does not belong is -inf then, whose power is 0.
 template <MapKind kMap, class Tuning, class Source, class F, int kPacks, class Out>
-__device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks>& line, int lanes,
+__device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks, Out>& line, int lanes,
                                     const Sharers<Tuning>& sharers, Out* out, typename Source::Value alpha) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
@@ -209,7 +246,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_lines(c
   int first = static_cast<int>(blockIdx.y) * apart;
   ResultsOfLane<F> results(step, first + ahead, apart);
   for (; first < tiles; first += stride) {
-    const CutLine<Source, Tuning::kUnroll> line(step, first + ahead, sharers.lane(scope), sharers.lanes(scope));
+    const CutLine<Source, Tuning::kUnroll, typename Sink::Out> line(step, first + ahead, sharers.lane(scope),
+                                                                    sharers.lanes(scope));
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       const auto alpha = static_cast<typename Source::Value>(step.alpha);

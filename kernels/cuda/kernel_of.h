@@ -6,7 +6,7 @@
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/column_registers.h"
 #include "kernels/cuda/columns.h"
-#include "kernels/cuda/cut_lines.h"
+#include "kernels/cuda/cut_runs.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/few_rows.h"
 #include "kernels/cuda/joined_rows.h"
@@ -210,6 +210,30 @@ Found with_elements(const KernelKey& key, const Found& found) {
                                            : with_elements_of_softmax<Source, F, Sink, MapKind::softmax>(key, found);
 }
 
+// The same step where runs are no whole packs.
+template <class Dense, class F, class Sink, MapKind kMap>
+Found with_cut_runs_of_softmax(const KernelKey& key, Found found) {
+  constexpr bool kHalf = Dense::kSize > 4;
+  using Map = MapSink<typename Sink::Out, kMap>;
+  found.packs_of_cut_runs = kFewLoads;
+  if constexpr (!kHalf)
+    if (key.tuning.unroll > kFewLoads) {
+      found.packs_of_cut_runs = kManyLoads;
+      found.cut_runs = cut_runs<Dense, F, Map, Tuned<kThreads, kManyLoads, 2>>;
+      return found;
+    }
+  found.cut_runs = key.tuning.threads <= kFewThreads
+                       ? Kernel(cut_runs<Dense, F, Map, Tuned<kFewThreads, kFewLoads, kHalf ? 3 : 4>>)
+                       : Kernel(cut_runs<Dense, F, Map, Tuned<kThreads, kFewLoads, 2>>);
+  return found;
+}
+
+template <class Dense, class F, class Sink>
+Found with_cut_runs(const KernelKey& key, const Found& found) {
+  return key.sink == SinkKind::log_softmax ? with_cut_runs_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
+                                           : with_cut_runs_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
+}
+
 // The same step where no kernel for packs takes its rows.
 template <class Source, class F, class Sink>
 Found or_with_elements(const KernelKey& key, Found found) {
@@ -240,7 +264,7 @@ Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
     const Found found = kernel<Body::rows, Strided, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
     if (!in_registers) return found;
     return layout.in_line ? with_elements<InLine<Strided>, F, Sink>(key, found)
-                          : with_elements<Strided, F, Sink>(key, found);
+                          : with_cut_runs<Dense, F, Sink>(key, with_elements<Strided, F, Sink>(key, found));
   }
   const Found found = in_registers && key.tuning.threads > kFewThreads
                           ? kernel<Body::rows, Dense, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>()
@@ -249,7 +273,7 @@ Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
   const Found with_packs = key.sink == SinkKind::log_softmax
                                ? with_whole_lines_of_softmax<Dense, F, Sink, MapKind::log_softmax>(key, found)
                                : with_whole_lines_of_softmax<Dense, F, Sink, MapKind::softmax>(key, found);
-  return or_with_elements<Strided, F, Sink>(key, with_packs);
+  return or_with_elements<Strided, F, Sink>(key, with_cut_runs<Dense, F, Sink>(key, with_packs));
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.

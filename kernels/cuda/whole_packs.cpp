@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace ndfold::cuda {
 namespace {
@@ -30,24 +31,29 @@ Index lanes_of_line(const Bound& bound) {
   return to.scope == Scope::lanes ? to.lanes : to.scope == Scope::block ? threads : 0;
 }
 
-// Makes room for where the packs of a line lie, where it is more than one run. False where there is none.
-bool has_places(const Step& step, int packs_of_lane, Bound& bound) {
+// Whether the results of a line lie as its elements do.
+bool results_lie_alike(const Step& step) {
+  return std::all_of(step.reduced.begin(), step.reduced.end(),
+                     [](const Axis& axis) { return axis.in == axis.out || axis.size == 1; });
+}
+
+// With room for `bytes` where places stand; nothing where there is none.
+StepKernel with_places(Kernel kernel, Index bytes) {
   constexpr Index kMostBytes = 96 * 1024;  // a block of any device since sm_80 may have 99 KiB
-  Arguments& to = bound.arguments;
-  if (to.walk.rank == 0) return true;
-  const auto lies_alike = [](const Axis& axis) { return axis.in == axis.out; };
-  to.results_lie_alike = std::all_of(step.reduced.begin(), step.reduced.end(), lies_alike);
+  const Index wanted = kExchangeBytes + ceil_divide(bytes, kVectorBytes) * kVectorBytes;
+  return wanted <= kMostBytes ? StepKernel{kernel, wanted} : StepKernel{};
+}
+
+// A kernel that looks up where the packs of a lane lie, if a line is more than one run.
+StepKernel with_places_of_packs(Kernel kernel, const Bound& bound, int packs_of_lane) {
+  const Arguments& to = bound.arguments;
+  if (kernel == nullptr || to.walk.rank == 0) return {kernel, bound.launch.shared_bytes};
   const Index lanes = to.scope == Scope::lanes ? to.lanes : bound.launch.threads;
-  const Index places = lanes * packs_of_lane * (to.results_lie_alike ? 1 : 2);
-  const Index wanted =
-      kExchangeBytes + ceil_divide(places * static_cast<Index>(sizeof(int)), kVectorBytes) * kVectorBytes;
-  if (wanted > kMostBytes) return false;
-  bound.launch.shared_bytes = std::max(bound.launch.shared_bytes, wanted);
-  return true;
+  return with_places(kernel, lanes * packs_of_lane * (to.results_lie_alike ? 1 : 2) * static_cast<Index>(sizeof(int)));
 }
 
 // The kernel for lines that are whole packs wherever one begins with a whole pack, as is what is written of them.
-Kernel kernel_of_whole_lines(const Step& step, const Found& found, Bound& bound) {
+StepKernel kernel_of_whole_lines(const Step& step, const Found& found, const Bound& bound) {
   const Arguments& to = bound.arguments;
   auto others = numbers_of(step.reduced);
   take_last(others);
@@ -57,15 +63,15 @@ Kernel kernel_of_whole_lines(const Step& step, const Found& found, Bound& bound)
   const Index runs = to.reduced / std::max<Index>(1, to.lane_axis.size);
   const bool maps = to.map != MapKind::none, by_lanes = to.scope == Scope::lanes;
   const Index lanes = lanes_of_line(bound);
-  if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return nullptr;
+  if (!maps && !by_lanes && to.lane_axis.size > kLongestWholeLine) return {};
   const bool fits = to.whole_runs && lanes > 0 && to.packs_of_run * runs <= lanes * found.packs_of_line &&
                     spans_few(step.reduced, bound.pack);
   const bool stores =
       !maps || bound.pack == 1 || (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
-  if (!fits || !stores || !has_places(step, found.packs_of_line, bound)) return nullptr;
+  if (!fits || !stores) return {};
   const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
   const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
-  return is_short ? found.short_lines : found.whole_lines;
+  return with_places_of_packs(is_short ? found.short_lines : found.whole_lines, bound, found.packs_of_line);
 }
 
 // Whether numbers of elements rise from one to the next, row-major.
@@ -80,41 +86,92 @@ bool rises(const std::vector<Axis>& axes) {
 }
 
 // The kernel for runs that are whole packs wherever the first one is, and room for the places of some.
-Kernel kernel_of_whole_runs(const Step& step, const Found& found, Bound& bound) {
+StepKernel kernel_of_whole_runs(const Step& step, const Found& found, const Bound& bound) {
   const Arguments& to = bound.arguments;
   constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
   const bool fits = found.whole_runs != nullptr && to.whole_runs && to.part % bound.pack == 0 &&
                     to.reduced / bound.pack < kMost / 2 && spans_few(step.reduced, bound.pack) &&
                     (to.scope == Scope::lanes || to.scope == Scope::block);
-  if (!fits || (found.in_order && !rises(step.reduced))) return nullptr;
+  if (!fits || (found.in_order && !rises(step.reduced))) return {};
   const Index runs = std::min<Index>(kRunsOfTable, to.reduced / std::max<Index>(1, to.lane_axis.size));
-  bound.launch.shared_bytes +=
-      ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes) * kVectorBytes;
-  return found.whole_runs;
+  const Index packs = ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes);
+  return {found.whole_runs, bound.launch.shared_bytes + packs * kVectorBytes};
+}
+
+// How far elements lie from the first one, down and up.
+struct Reach {
+  Index low = 0, high = 0;
+};
+
+Reach reach_of(const std::vector<Axis>& axes) {
+  Reach reach;
+  for (const Axis& axis : axes) (axis.in < 0 ? reach.low : reach.high) += (axis.size - 1) * axis.in;
+  return reach;
+}
+
+// `pack`: as many elements as load at once.
+void cover_runs(const Step& step, Index pack, Bound& bound) {
+  auto others = numbers_of(step.reduced);
+  const AxisNumbers run = take_last(others);
+  const auto kept = numbers_of(step.kept);
+  others.insert(others.end(), kept.begin(), kept.end());
+  bound.run_unit = pack;
+  for (const AxisNumbers& axis : others) bound.run_unit = std::gcd(bound.run_unit, axis.in);
+  bound.begins_alike = std::all_of(others.begin(), others.end(),
+                                   [&](const AxisNumbers& axis) { return (axis.in - axis.out) % pack == 0; });
+  const auto cover = [&](Index before) {
+    const Index packs = ceil_divide(run.size + before, pack);
+    return Cover{packs, divide_by(packs)};
+  };
+  bound.cover_units = cover(pack - bound.run_unit);
+  bound.cover_any = cover(pack - 1);
 }
 
 }  // namespace
 
-Kernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound) {
-  const Kernel of_lines = kernel_of_whole_lines(step, found, bound);
-  return of_lines != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);
+void find_ends(const Step& step, Bound& bound) {
+  if (step.kernel.body != Body::rows || bound.bundles) return;
+  const Index pack = std::max<Index>(1, kVectorBytes / bound.element_bytes);
+  const Reach kept = reach_of(step.kept);
+  Arguments& to = bound.arguments;
+  to.inside_from = kept.low + 2 * pack;  // a pack that covers nothing of its run may begin one later
+  to.inside_to = kept.high - 2 * pack;
+  to.results_lie_alike = results_lie_alike(step);
+  cover_runs(step, pack, bound);
 }
 
-Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound) {
+StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound) {
+  const StepKernel of_lines = kernel_of_whole_lines(step, found, bound);
+  return of_lines.kernel != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);
+}
+
+StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound) {
   const Arguments& to = bound.arguments;
-  const AxisNumbers &line = to.lane_axis, &lines = to.tile.near[0];
-  const bool maps = to.map != MapKind::none;
-  const bool follow = to.walk.rank == 0 && line.in == 1 && (!maps || line.out == 1) && to.tile.rank <= 1 &&
-                      (to.tile.rank == 0 || (lines.in == line.size && (!maps || lines.out == line.size)));
+  const AxisNumbers& line = to.lane_axis;
+  const bool of_neighbours = to.walk.rank == 0 && line.in == 1 && (to.map == MapKind::none || line.out == 1);
   const Index lanes = lanes_of_line(bound), packs = line.size / bound.pack;
   const bool fits = line.size >= 2 * bound.pack && lanes > 1 && packs <= lanes * found.packs_of_line;
-  return follow && fits && (!found.in_order || rises(step.reduced)) ? found.cut_lines : nullptr;
+  if (!of_neighbours || !fits || (found.in_order && !rises(step.reduced))) return {};
+  return {found.cut_lines, bound.launch.shared_bytes};
 }
 
-Kernel kernel_of_elements(const Step& step, const Found& found, Bound& bound) {
+StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const Index lanes = lanes_of_line(bound), runs = to.reduced / std::max<Index>(1, to.lane_axis.size);
+  const bool of_neighbours = to.lane_axis.in == 1 && to.lane_axis.out == 1 && to.scope != Scope::cluster;
+  const Index room = lanes * found.packs_of_cut_runs;
+  if (found.cut_runs == nullptr || !of_neighbours || lanes == 0 || !spans_few(step.reduced, 1)) return {};
+  for (Cover* const cover : {&bound.cover_units, &bound.cover_any})
+    if (cover->packs * runs > room) *cover = {};
+  if (bound.cover_units.packs == 0) return {};
+  constexpr Index kPlaceBytes = 2 * sizeof(int);
+  return with_places(found.cut_runs, room * (kPlaceBytes + (to.results_lie_alike ? 0 : Index{sizeof(int)})));
+}
+
+StepKernel kernel_of_elements(const Step& step, const Found& found, const Bound& bound) {
   const bool fits = bound.arguments.reduced <= lanes_of_line(bound) * found.elements_of_line;
-  return fits && spans_few(step.reduced, 1) && has_places(step, found.elements_of_line, bound) ? found.elements
-                                                                                               : nullptr;
+  if (!fits || !spans_few(step.reduced, 1)) return {};
+  return with_places_of_packs(found.elements, bound, found.elements_of_line);
 }
 
 }  // namespace ndfold::cuda

@@ -4,13 +4,19 @@
 
 namespace ndfold::cuda {
 
-/// A kernel of whole_lines.h or whole_runs.h, with room for what it keeps in shared memory, or none.
-Kernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound);
+/// Between which elements packs around a row are the input's, and whether results lie in packs as their elements do.
+void find_ends(const Step& step, Bound& bound);
+
+/// A kernel of whole_lines.h or whole_runs.h, or none.
+StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound);
 
 /// The kernel of cut_lines.h, wherever the first line begins, or none.
-Kernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound);
+StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound);
+
+/// The kernel of cut_runs.h, wherever the first run begins, or none.
+StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound);
 
 /// The kernel of whole_lines.h for elements one by one, wherever they lie, or none.
-Kernel kernel_of_elements(const Step& step, const Found& found, Bound& bound);
+StepKernel kernel_of_elements(const Step& step, const Found& found, const Bound& bound);
 
 }  // namespace ndfold::cuda

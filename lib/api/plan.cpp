@@ -181,7 +181,7 @@ Result<ReducePlan> make_plan(Request request) {
 
 std::size_t footprint(const PlanState& state) {
   std::size_t bytes = sizeof state + state.cpu_program.calls.size() * sizeof(cpu::Program::Call) +
-                      state.program.launches.size() * sizeof(cuda::Program::Launch);
+                      state.program.launches.size() * sizeof(cuda::Bound);
   for (const Step& step : state.choice.schedule.steps)
     bytes += sizeof step + (step.kept.size() + step.reduced.size()) * sizeof(Axis);
   for (const Candidate& candidate : state.choice.candidates) bytes += sizeof candidate + candidate.verdict.why.size();

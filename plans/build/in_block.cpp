@@ -24,6 +24,7 @@ bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda) return false;
   if (suits_lines(problem, device)) return true;
   if (const Index cut = lanes_of_cut_line(problem, device); cut > 0) return cut <= device.lanes;
+  if (const Index packs = packs_of_cut_runs(problem, device); packs > 0) return packs <= device.lanes * kLoadsOfAnyLine;
   const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
   return fits_warp(problem) && problem.inputs / problem.axes.reduced_elements() >= warps;
 }
@@ -41,13 +42,16 @@ void fit_line(Step& step, const DeviceFacts& device) {
 
 Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   TuningQuestion question = question_of(strategy, problem);
+  const Index run_packs = body == Body::rows ? packs_of_cut_runs(problem, device) : 0;
+  if (run_packs > 0) question.reduced = run_packs * Index{Tuning{}.vector_bytes} / question.element_bytes;
   const TuningRow* tuned = &tuning_for(device, question);
   Step step = fold_step(problem, body, *tuned);
   const bool long_lines = body == Body::rows && tuned->use.unroll > kLoadsOfAnyLine;
   const bool must_suit = body == Body::columns || long_lines;
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
-    question.registers = long_lines && (has_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0);
+    question.registers =
+        long_lines && (has_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0 || run_packs > 0);
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
@@ -55,16 +59,14 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const bool in_shared = rows_of_gpu && problem.kind == RequestKind::softmax && !has_many_kernels(problem) &&
                          tuned->residency == Residency::registers;
   settle(step, in_shared ? Residency::shared : tuned->residency, device);
-  const Index cut =
-      rows_of_gpu && step.kernel.residency == Residency::registers ? lanes_of_cut_line(problem, device) : 0;
-  if (cut > 0) {
-    const Index lanes = ceil_divide(packs_of_line(problem), Index{step.kernel.tuning.unroll});
+  const bool kept = rows_of_gpu && step.kernel.residency == Residency::registers;
+  if (kept && (run_packs > 0 || lanes_of_cut_line(problem, device) > 0)) {
+    const Index packs = run_packs > 0 ? run_packs : packs_of_line(problem);
+    const Index lanes = ceil_divide(packs, Index{step.kernel.tuning.unroll});
     step.launch.block = static_cast<int>(round_up(lanes, device.lanes));
     step.kernel.tuning.threads = std::max(step.kernel.tuning.threads, step.launch.block);
   }
-  const bool looks_up = step.reduced.size() > 1 && !has_whole_runs(problem);  // places of elements: once a block
-  if (rows_of_gpu && step.kernel.residency == Residency::registers && looks_up)
-    step.launch.grid[1] = std::min(step.launch.grid[1], device.multiprocessors * resident_blocks(step, device));
+  if (rows_of_gpu) stay_for_rows(problem, device, step);
   if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);

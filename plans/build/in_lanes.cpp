@@ -14,6 +14,7 @@ namespace {
 // What the 32 lanes of a warp load before they fold it: eight vectors of 16 bytes each. A softmax keeps them: four.
 constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
+constexpr Index kLoadsOfCutRuns = 4;
 
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
 Index blocks_of(const Step& step, const DeviceFacts& device) {
@@ -35,8 +36,10 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
   if (Verdict verdict = rows_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
-  const Index cut = lanes_of_cut_line(problem, device);
-  const bool fits = cut > 0 ? cut <= device.lanes : fits_warp(problem);
+  const Index cut = lanes_of_cut_line(problem, device), packs = packs_of_cut_runs(problem, device);
+  const bool fits = cut > 0     ? cut <= device.lanes
+                    : packs > 0 ? packs <= device.lanes * kLoadsOfCutRuns
+                                : fits_warp(problem);
   return fits ? yes() : unwise("a row is longer than the registers of a warp");
 }
 
@@ -49,7 +52,10 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   settle(step, tuned.residency, device);
   if (const Index cut = lanes_of_cut_line(problem, device); cut > 0 && cut <= device.lanes)
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
+  if (const Index packs = packs_of_cut_runs(problem, device); packs > 0 && packs <= device.lanes * kLoadsOfCutRuns)
+    step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(ceil_divide(packs, kLoadsOfCutRuns)));
   step.launch.grid = {1, blocks_of(step, device), 1};
+  stay_for_rows(problem, device, step);
   return {.steps = {step}};
 }
 

@@ -4,11 +4,16 @@
 #include "plans/build/geometry.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ndfold {
 namespace {
 
 constexpr Index kVectorBytes = 16;
+constexpr Index kMostLanes = 512;
+
+// Threads of a multiprocessor that the kernels of rows of runs leave registers for: kernels/cuda/kernel_of.h.
+constexpr Index kFewThreads = 256, kThreadsOfRuns = 1024, kThreadsOfHalves = 768;
 constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kernels/cuda/catalog.h
 
 // Lines of a reduction: up to here those that leave lanes without a pack come sooner in bundles, and so do those of
@@ -28,6 +33,12 @@ bool is_cheap(const Problem& problem) {
     case FoldKind::argmin: return false;
     default: return true;
   }
+}
+
+// Neighbours along one axis, and their results as well.
+bool is_line(const Problem& problem) {
+  return problem.axes.reduced.size() == 1 && problem.axes.reduced.back().in == 1 &&
+         (problem.kind != RequestKind::softmax || problem.axes.reduced.back().out == 1);
 }
 
 }  // namespace
@@ -77,9 +88,9 @@ bool lie_one_after_the_other(const Problem& problem) {
 }
 
 Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
-  constexpr Index kFewestFolded = 16, kFewestKept = 24, kMostLanes = 512;  // fewer come sooner in bundles
+  constexpr Index kFewestFolded = 16, kFewestKept = 24;  // fewer come sooner in bundles
   if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || !has_many_kernels(problem)) return 0;
-  if (problem.axes.reduced.empty() || !lie_one_after_the_other(problem) || has_whole_lines(problem, device)) return 0;
+  if (!is_line(problem) || has_whole_lines(problem, device)) return 0;
   const bool maps = problem.kind == RequestKind::softmax;
   const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
   const Index packs = problem.axes.reduced_elements() / pack;
@@ -88,6 +99,27 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && lanes <= (maps ? kMostLanes : device.lanes)
              ? lanes
              : 0;
+}
+
+Index packs_of_cut_runs(const Problem& problem, const DeviceFacts& device) {
+  constexpr Index kEmptiest = 4;  // times what belongs: emptier packs cost more than elements one by one
+  const auto& axes = problem.axes;
+  const bool suits = device.kind == DeviceKind::cuda && problem.kind == RequestKind::softmax &&
+                     has_many_kernels(problem) && axes.reduced.size() > 1 && !has_whole_runs(problem);
+  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  if (!suits || pack < 2 || axes.reduced.back().in != 1 || axes.reduced.back().out != 1) return 0;
+  const Index length = axes.reduced.back().size, runs = axes.reduced_elements() / length;
+  Index unit = pack;  // runs begin later in a pack than the first by its multiples
+  bool alike = true;
+  const auto look = [&](const Axis& axis) {
+    unit = std::gcd(unit, axis.in);
+    alike = alike && (axis.in - axis.out) % pack == 0;
+  };
+  std::for_each(axes.kept.begin(), axes.kept.end(), look);
+  std::for_each(axes.reduced.begin(), axes.reduced.end() - 1, look);
+  const Index packs = runs * ceil_divide(length + pack - unit, pack);
+  const Index most = kMostLanes * (pack <= 4 ? kFoldedLoads : kKeptLoads);
+  return alike && packs <= most && packs * pack <= kEmptiest * axes.reduced_elements() ? packs : 0;
 }
 
 bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
@@ -102,6 +134,17 @@ bool has_whole_runs(const Problem& problem) {
   return run.in == 1 && run.out == 1 && run.size % pack == 0 &&
          std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole) &&
          std::all_of(problem.axes.reduced.begin(), problem.axes.reduced.end() - 1, is_whole);
+}
+
+void stay_for_rows(const Problem& problem, const DeviceFacts& device, Step& step) {
+  constexpr Index kFewestWaves = 4, kMostWaves = 16, kRowsOfBlock = 4;  // measured; all at once took up to 1.2 times
+  const bool looks_up = device.kind == DeviceKind::cuda && problem.kind == RequestKind::softmax &&
+                        step.kernel.residency == Residency::registers && problem.axes.reduced.size() > 1;
+  if (!looks_up || has_whole_runs(problem)) return;
+  const Index threads = is_half(problem) && step.launch.block <= kFewThreads ? kThreadsOfHalves : kThreadsOfRuns;
+  const Index blocks = device.multiprocessors * std::max<Index>(1, threads / step.launch.block);
+  const Index wanted = std::clamp(step.launch.grid[1] / kRowsOfBlock, kFewestWaves * blocks, kMostWaves * blocks);
+  step.launch.grid[1] = std::min(step.launch.grid[1], wanted);
 }
 
 Index packs_of_line(const Problem& problem) {

@@ -3,6 +3,7 @@
 #include <ndfold/device.h>
 
 #include "plans/problem.h"
+#include "plans/schedule.h"
 
 namespace ndfold {
 
@@ -16,9 +17,13 @@ bool has_whole_lines(const Problem&, const DeviceFacts&);
 /// Whether rows are lines of neighbours, and lie one after the other, as do a softmax's results.
 bool lie_one_after_the_other(const Problem&);
 
-/// Where such rows are no whole vectors, but registers had better keep those that they have: lanes of a GPU that share
-/// a row, of any number; else 0.
+/// Where rows are lines of neighbours but no whole vectors, and registers had better keep those that they have: lanes
+/// of a GPU that share a row, of any number; else 0.
 Index lanes_of_cut_line(const Problem&, const DeviceFacts&);
+
+/// Vectors that cover the runs of a softmax's row wherever they begin, where the registers of a GPU's block have room
+/// for them and results lie in vectors as their elements do (kernels/cuda/cut_runs.h); else 0.
+Index packs_of_cut_runs(const Problem&, const DeviceFacts&);
 
 /// Whether the registers of a cluster had better keep a softmax's rows: lines of whole vectors, or of those that
 /// cut_lines.h takes. Rows of 32 K f32 reach 0.94 of a copy so, 0.91 in shared memory; of bf16 0.71 and 0.75.
@@ -26,6 +31,10 @@ bool keeps_long_lines(const Problem&, const DeviceFacts&);
 
 /// Whether a softmax's rows are runs of whole vectors, on both sides.
 bool has_whole_runs(const Problem&);
+
+/// Where a block finds out once where the packs of a softmax's rows lie, it takes several rows: enough to pay for that,
+/// and few enough that blocks end at different times. Else as it was.
+void stay_for_rows(const Problem&, const DeviceFacts&, Step&);
 
 /// Whole lines that the registers of a warp hold, where that is the best way to take them.
 bool suits_lines(const Problem&, const DeviceFacts&);

@@ -9,6 +9,7 @@ struct Case {
   AnyRequest request;
   const char* strategy;
   Sizes sizes, out_sizes;
+  Index out_shift = 0;
 };
 
 const ReduceSpec kSumLast{.op = ReduceOp::sum, .axes = {1}};
@@ -30,6 +31,7 @@ const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
                        {SoftmaxSpec{.axes = {1}}, "columns_in_block", {5, 40, 65}, {5, 40, 65}},
                        {SoftmaxSpec{.axes = {0, 2}}, "columns_in_block", {5, 3, 8, 65}, {5, 3, 8, 65}},
                        {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 28}, {9, 3, 5, 28}},
+                       {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 31}, {9, 3, 5, 31}, 1},
                        {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
                        {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
                        {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};
@@ -38,7 +40,7 @@ Judged run_without(const Case& item, const Site* site, std::uint64_t seed) {
   Array in(dense(DType::f32, item.sizes), 1);
   const bool index =
       std::holds_alternative<ReduceSpec>(item.request) && std::get<ReduceSpec>(item.request).op == ReduceOp::argmax;
-  Array out(dense(index ? DType::i64 : DType::f32, item.out_sizes));
+  Array out(dense(index ? DType::i64 : DType::f32, item.out_sizes), item.out_shift);
   fill(in, Values::mixed);
   const PlanOptions plan{.device = tight(2), .strategy = item.strategy};
   return simulate(item.request, in, out, plan, {.seed = seed, .skip = site, .most_y = 2});

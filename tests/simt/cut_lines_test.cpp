@@ -98,13 +98,41 @@ TEST(cut_lines, special_values) {
   EXPECT_GT(tally.cut_lines, 0);
 }
 
-TEST(cut_lines, not_where_neighbours_may_be_written_or_are_none) {
+TEST(cut_lines, results_that_begin_elsewhere_in_a_pack) {
   Tally tally;
-  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.in_shift = 1}, tally);  // results begin elsewhere in a pack
-  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.out_shift = 1}, tally);
-  Array padded(lay_out(DType::f32, {9, 37}, Layout::padded, 5)), out(dense(DType::f32, {9, 37}));
+  for (const DType type : {DType::f32, DType::bf16, DType::f64})
+    for (Index in_shift = 0; in_shift < 8; ++in_shift)
+      for (const Index out_shift : {0, 1, 3}) {
+        const SoftmaxBuffers of = {.type = type, .in_shift = in_shift, .out_shift = out_shift};
+        softmax({5, 67}, {.axes = {1}}, "rows_in_lanes", of, tally);
+        softmax({1, 200}, {.axes = {1}, .kind = SoftmaxKind::log_softmax}, "rows_in_lanes", of, tally);
+        softmax({3, 1001}, {.axes = {1}, .scale = -0.5}, "rows_in_block", of, tally);
+      }
+  EXPECT_GE(tally.cut_lines, 180);
+}
+
+TEST(cut_lines, rows_with_gaps) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Layout in : {Layout::padded, Layout::reversed, Layout::row_major})
+      for (const Layout out : {Layout::padded, Layout::row_major}) {
+        const SoftmaxBuffers of = {.type = type, .in = in, .out = out, .in_shift = 1};
+        softmax({9, 77}, {.axes = {1}}, "rows_in_lanes", of, tally);
+        softmax({3, 4, 1001}, {.axes = {2}}, "rows_in_block", of, tally);
+        softmax({2, 3, 2, 3, 2, 333}, {.axes = {5}}, "rows_in_block", of, tally);
+      }
+  EXPECT_GE(tally.cut_lines, 24);
+  Array padded(lay_out(DType::f32, {9, 2, 201}, Layout::padded, 5)), out(dense(DType::f32, {9, 2}));
   fill(padded, Values::mixed);
-  run_forced(SoftmaxSpec{.axes = {1}}, padded, out, small(DeviceFacts::h200(), 2), "rows_in_lanes", tally);
+  run_forced(ReduceSpec{.op = ReduceOp::var, .axes = {2}}, padded, out, small(DeviceFacts::h200(), 2), "rows_in_lanes",
+             tally);
+}
+
+TEST(cut_lines, not_where_neighbours_lie_apart) {
+  Tally tally;
+  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.in = Layout::stepped}, tally);
+  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.out = Layout::stepped}, tally);
+  softmax({9, 37}, {.axes = {1}}, "rows_in_lanes", {.out = Layout::column_major}, tally);
   EXPECT_EQ(tally.strategies["rows_in_lanes"], 3);
   EXPECT_EQ(tally.cut_lines, 0);
 }

@@ -28,7 +28,7 @@ inline DeviceFacts tight(int multiprocessors) {
 
 struct Tally {
   std::map<std::string, int> strategies;
-  int whole_packs = 0, cut_lines = 0, elements = 0;
+  int whole_packs = 0, cut_lines = 0, cut_runs = 0, elements = 0;
   Real worst = 0;
 };
 
@@ -41,6 +41,7 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   ++tally.strategies[run.strategy];
   tally.whole_packs += run.whole_packs;
   tally.cut_lines += run.cut_lines;
+  tally.cut_runs += run.cut_runs;
   tally.elements += run.elements;
   tally.worst = std::max(tally.worst, run.worst);
 }

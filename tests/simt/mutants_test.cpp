@@ -95,6 +95,14 @@ const std::vector<Case>& cases() {
        0},
       {"cut_lines", reduce(ReduceOp::sum, 1), "rows_in_lanes", {13, 69}, {13}, kDevice, Values::positive, 3},
       {"cut_softmax", SoftmaxSpec{.axes = {1}}, "rows_in_lanes", {13, 69}, {13, 69}, kDevice, Values::mixed, 3},
+      {"cut_runs",
+       SoftmaxSpec{.axes = {1, 3}},
+       "rows_in_block",
+       {5, 9, 3, 31},
+       {5, 9, 3, 31},
+       kDevice,
+       Values::mixed,
+       3},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {260, 76}, {260, 76}, kDevice, Values::mixed}};
@@ -113,6 +121,11 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
   const bool tiled = key.body != Body::permute || !layout.same_axis;
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
+  if (found.cut_runs != nullptr && takes_cut_lines) {
+    found.cut_runs = under_test;
+    found.packs_of_cut_runs = 8;
+    return found;
+  }
   if (found.cut_lines != nullptr && takes_cut_lines) {
     found.cut_lines = under_test;
     found.packs_of_line = 8;

@@ -90,7 +90,11 @@ MUTANTS = [
     ("cut_first", "cut_lines.h", "is_first && phase != 0 ? -phase", "is_first && phase != 0 ? size_", "cut_lines"),
     ("cut_last", "cut_lines.h", "batch.count += lane + u * lanes < packs;", "batch.count += lane + u * lanes < packs - 1;", "cut_lines"),
     ("cut_edge", "cut_lines.h", "if (line.is_at_edge(i)) state", "state", "cut_lines"),
-    ("cut_outer", "cut_lines.h", "is_outer = !live_ || in_place || line ==", "is_outer = !live_ && line ==", "cut_softmax"),
+    ("cut_outer", "cut_lines.h", "base.in < step.inside_from || base.in > step.inside_to;", "false;", "cut_softmax"),
+    ("cut_runs_low", "cut_runs.h", "low = place.number - phase;", "low = place.number;", "cut_runs"),
+    ("cut_runs_none", "cut_runs.h", "i < count_ ? number : none", "i <= count_ ? number : none", "cut_runs"),
+    ("cut_runs_outer", "cut_runs.h", "base.in < step.inside_from || base.in > step.inside_to;", "false;", "cut_runs"),
+    ("cut_runs_whole", "cut_runs.h", "low_[u] + kSize <= size_;", "low_[u] < size_;", "cut_runs"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -138,6 +142,8 @@ KERNELS = {
                                "Tuned<1024, 8>>"),
     "cut_softmax": ("cut_lines.h", "cut_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                    "MapSink<float, MapKind::softmax>, Tuned<1024, 8>>"),
+    "cut_runs": ("cut_runs.h", "cut_runs<Elements<float, float, 4>, Softmax<float>, MapSink<float, MapKind::softmax>, "
+                               "Tuned<1024, 8>>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),

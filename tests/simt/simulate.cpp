@@ -56,7 +56,7 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
     }
     const Bound bound = bind(step, found);
     const Arguments arguments = place(bound, pointers);
-    const LaunchShape& shape = bound.launch;
+    const LaunchShape shape = bound.shape(arguments.kernel);
     const auto y = static_cast<unsigned>(shape.grid_y);
     const Report report = launch(
         {.x = static_cast<unsigned>(shape.grid_x),
@@ -65,9 +65,10 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
          .cluster = static_cast<unsigned>(shape.cluster),
          .shared_bytes = static_cast<std::size_t>(shape.shared_bytes),
          .cooperative = shape.cooperative},
-        [&] { bound.kernel(arguments.kernel, found.kernel)(arguments); }, options);
+        [&] { bound.kernel(arguments.kernel).kernel(arguments); }, options);
     run.whole_packs |= arguments.kernel == KernelOf::whole_packs;
     run.cut_lines |= arguments.kernel == KernelOf::cut_lines;
+    run.cut_runs |= arguments.kernel == KernelOf::cut_runs;
     run.elements |= arguments.kernel == KernelOf::elements;
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {

@@ -1,5 +1,6 @@
 #include "lib/exec/cuda/executor.h"
 
+#include <algorithm>
 #include <string>
 
 namespace ndfold::cuda {
@@ -15,18 +16,20 @@ std::string words(const KernelKey& key) {
 
 // Blocks that wait for each other all have to be there: a launch that does not fit would hang, or be refused. `device`
 // is the GPU as it is: the plan's facts may promise more.
-Status check_residence(const Program::Launch& launch, const DeviceFacts& device, Prepared& prepared) {
+Status check_residence(const Bound& bound, const DeviceFacts& device, Prepared& prepared) {
   const GpuApi& api = *backend().api;
-  const LaunchShape& shape = launch.bound.launch;
-  if (shape.shared_bytes > device.shared_bytes_per_block)
-    return Status(Code::unsupported, "a block takes " + std::to_string(shape.shared_bytes) +
-                                         " bytes of shared memory, on " + device.name + " it may have " +
-                                         std::to_string(device.shared_bytes_per_block));
+  const LaunchShape& shape = bound.launch;
+  const Kernel kernel = bound.kernel(KernelOf::all).kernel;
+  Index shared_bytes = 0;
+  for (const StepKernel& one : bound.kernels) shared_bytes = std::max(shared_bytes, one.shared_bytes);
+  if (shared_bytes > device.shared_bytes_per_block)
+    return Status(Code::unsupported, "a block takes " + std::to_string(shared_bytes) + " bytes of shared memory, on " +
+                                         device.name + " it may have " + std::to_string(device.shared_bytes_per_block));
   if (shape.cooperative) {
     prepared.too_many_blocks = !device.cooperative;
     if (prepared.too_many_blocks) return Status(Code::unsupported, device.name + " has no cooperative launch");
     int blocks = 0;
-    if (const ErrorCode error = api.resident_blocks(&blocks, launch.kernel, shape); error != 0)
+    if (const ErrorCode error = api.resident_blocks(&blocks, kernel, shape); error != 0)
       return failed("blocks of a cooperative launch cannot be counted", error);
     const Index resident = Index{blocks} * device.multiprocessors;
     prepared.too_many_blocks = shape.grid_x * shape.grid_y > resident;
@@ -37,7 +40,7 @@ Status check_residence(const Program::Launch& launch, const DeviceFacts& device,
   }
   if (shape.cluster > 1) {
     int clusters = 0;
-    if (const ErrorCode error = api.resident_clusters(&clusters, launch.kernel, shape); error != 0)
+    if (const ErrorCode error = api.resident_clusters(&clusters, kernel, shape); error != 0)
       return failed("clusters of " + std::to_string(shape.cluster) + " blocks cannot be counted", error);
     prepared.too_wide_clusters = clusters == 0;
     if (prepared.too_wide_clusters)
@@ -51,17 +54,18 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
   constexpr int kPortableClusterBlocks = 8, kUsualSharedBytes = 48 * 1024;  // what kernels may have unasked
   const Found found = backend().find_kernel(step.kernel, layout_of(step));
   if (found.kernel == nullptr) return Status(Code::internal, "the CUDA catalog has no row for " + words(step.kernel));
-  const Program::Launch launch{.kernel = found.kernel, .bound = bind(step, found)};
-  const bool wide = launch.bound.launch.cluster > kPortableClusterBlocks;
+  const Bound bound = bind(step, found);
+  const bool wide = bound.launch.cluster > kPortableClusterBlocks;
   // All or nothing, whatever the plan's facts say: a later plan must not take it from an earlier one.
-  const bool much = launch.bound.launch.shared_bytes > kUsualSharedBytes;
-  const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
-  const Bound& bound = launch.bound;
-  for (const Kernel kernel : {launch.kernel, bound.whole_packs, bound.cut_lines, bound.elements})
-    if (const ErrorCode error = kernel == nullptr ? 0 : backend().api->prepare(kernel, shared, wide); error != 0)
+  for (const StepKernel& one : bound.kernels) {
+    if (one.kernel == nullptr) continue;
+    const bool much = one.shared_bytes > kUsualSharedBytes;
+    const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
+    if (const ErrorCode error = backend().api->prepare(one.kernel, shared, wide); error != 0)
       return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
-  if (Status status = check_residence(launch, device, prepared); !status.ok()) return status;
-  prepared.program.launches.push_back(launch);
+  }
+  if (Status status = check_residence(bound, device, prepared); !status.ok()) return status;
+  prepared.program.launches.push_back(bound);
   return {};
 }
 
@@ -91,11 +95,12 @@ Status run(const Program& program, const Pointers& pointers, void* stream) {
   const OnDevice on(program.ordinal);
   if (on.error() != 0) return failed("cuda:" + std::to_string(program.ordinal) + " cannot be made current", on.error());
   const GpuApi& api = *backend().api;
-  for (const Program::Launch& launch : program.launches) {
-    const Arguments arguments = place(launch.bound, pointers);
-    const Kernel kernel = launch.bound.kernel(arguments.kernel, launch.kernel);
-    if (const ErrorCode error = api.launch(kernel, arguments, launch.bound.launch, stream); error != 0)
-      return failed("launch " + std::to_string(&launch - program.launches.data() + 1) + " of " +
+  for (const Bound& bound : program.launches) {
+    const Arguments arguments = place(bound, pointers);
+    const Kernel kernel = bound.kernel(arguments.kernel).kernel;
+    const LaunchShape shape = bound.shape(arguments.kernel);
+    if (const ErrorCode error = api.launch(kernel, arguments, shape, stream); error != 0)
+      return failed("launch " + std::to_string(&bound - program.launches.data() + 1) + " of " +
                         std::to_string(program.launches.size()),
                     error);
   }

@@ -10,11 +10,7 @@ namespace ndfold::cuda {
 /// A schedule's launches on one GPU: kernels found, loaded, and bound to all but addresses.
 struct Program {
   int ordinal = 0;
-  struct Launch {
-    Kernel kernel = nullptr;
-    Bound bound;
-  };
-  std::vector<Launch> launches;
+  std::vector<Bound> launches;
 };
 
 /// A program, or why there is none.
