@@ -91,6 +91,7 @@ struct Arguments {
   KernelOf kernel = KernelOf::all;
   Index inside_from = 0,
         inside_to = 0;  ///< cut lines and runs: first elements of rows around which packs are the input's
+  Index reach_from = 0, reach_to = 0;  ///< cut runs: elements of the input lie so far from its first one
   AxisGroup tile;
   AxisNumbers lane_axis, cross_axis;
 

@@ -19,19 +19,34 @@ __device__ typename F::State with_element(const F& fold, typename F::State state
     return fold.combine(state, fold.map(x, index));
 }
 
-/// Some numbers in registers. `View` says number(i), index(i) and, when not all belong, has(i), for i < kCount; of
-/// kGroup neighbours all belong or none.
+/// Views of groups that are there, but of which some elements belong to others: belongs(i) says which do not,
+/// elements() how many do.
+template <class View>
+concept CutView = requires(const View view) {
+  view.belongs(0);
+};
+
+/// Some numbers in registers. `View` says number(i), index(i) and, when not all are there, has(i), for i < kCount; of
+/// kGroup neighbours all are there or none.
 template <bool kAll, class F, class View>
 __device__ typename F::State fold_plainly(const F& fold, const View& view) {
   typename F::State state = fold.identity();
 #pragma unroll
   for (int group = 0; group < View::kCount; group += View::kGroup) {
     if (!kAll && !view.has(group)) continue;
-    auto of_group = fold.map(view.number(group), view.index(group));
+    if constexpr (CutView<View>) {
+      auto of_group = fold.identity();
 #pragma unroll
-    for (int i = group + 1; i < group + View::kGroup; ++i)
-      of_group = with_element(fold, of_group, view.number(i), view.index(i));
-    state = kAll && group == 0 ? of_group : fold.combine(state, of_group);
+      for (int i = group; i < group + View::kGroup; ++i)
+        if (view.belongs(i)) of_group = with_element(fold, of_group, view.number(i), view.index(i));
+      state = fold.combine(state, of_group);
+    } else {
+      auto of_group = fold.map(view.number(group), view.index(group));
+#pragma unroll
+      for (int i = group + 1; i < group + View::kGroup; ++i)
+        of_group = with_element(fold, of_group, view.number(i), view.index(i));
+      state = kAll && group == 0 ? of_group : fold.combine(state, of_group);
+    }
   }
   return state;
 }
@@ -41,7 +56,10 @@ template <bool kAll, class F, class View>
 __device__ typename F::State fold_view(const F& fold, const View& view) {
   if constexpr (folds::PivotFold<F>) {
     int count = View::kCount;
-    if constexpr (!kAll) {
+    if constexpr (CutView<View>) {
+      count = view.elements();
+      if (count == 0) return fold.identity();
+    } else if constexpr (!kAll) {
       count = 0;
 #pragma unroll
       for (int i = 0; i < View::kCount; i += View::kGroup) count += view.has(i) ? View::kGroup : 0;

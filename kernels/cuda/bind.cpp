@@ -270,6 +270,7 @@ void take_runs(Arguments& to, const Cover& cover) {
   to.kernel = KernelOf::cut_runs;
   to.packs_of_run = cover.packs;
   to.by_packs = cover.by;
+  to.part = ceil_divide(to.reduced / std::max<Index>(1, to.lane_axis.size) * cover.packs, to.parts);
 }
 
 MapKind map_of(const KernelKey& key) {
@@ -379,7 +380,7 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
     return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes;
   };
   const bool maps = to.map != MapKind::none;
-  to.begins_alike = bound.begins_alike && (!maps || within_pack(to.out) == within_pack(to.in));
+  to.begins_alike = !maps || (bound.begins_alike && within_pack(to.out) == within_pack(to.in));
   const int unit = static_cast<int>(within_pack(to.in) / element % static_cast<unsigned>(bound.run_unit));
   const Cover& cover = unit == 0 ? bound.cover_units : bound.cover_any;
   const bool covers = bound.has(KernelOf::cut_runs) && to.begins_alike && cover.packs > 0;

@@ -7,20 +7,6 @@
 
 namespace ndfold::cuda {
 
-/// A pack as words: compilers take elements of 16 bits apart wherever two ways to load them meet.
-template <class Source>
-using WordsOfPack = Pack<std::uint32_t, sizeof(PackOf<Source>) / sizeof(std::uint32_t)>;
-
-/// Elements [low, high) of a pack, one by one. Not inlined: two lines of all need it.
-template <class Source>
-[[gnu::noinline]] __device__ WordsOfPack<Source> load_some(const typename Source::Element* from, int low, int high) {
-  PackOf<Source> pack = {};
-#pragma unroll
-  for (int i = 0; i < Source::kSize; ++i)
-    if (i >= low && i < high) pack.at[i] = from[i];
-  return std::bit_cast<WordsOfPack<Source>>(pack);
-}
-
 /// A pack that begins anywhere, and perhaps an element of each neighbour.
 template <class Source>
 __device__ WordsOfPack<Source> load_anywhere(const typename Source::Element* from) {

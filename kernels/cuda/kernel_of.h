@@ -9,6 +9,7 @@
 #include "kernels/cuda/cut_runs.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/few_rows.h"
+#include "kernels/cuda/fold_cut_runs.h"
 #include "kernels/cuda/joined_rows.h"
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/rows.h"
@@ -118,6 +119,14 @@ Found with_whole_runs(Found found) {
   return found;
 }
 
+// The same step where runs are no whole packs.
+template <class Source, class F>
+Found with_cut_runs_of_reduction(Found found) {
+  found.cut_runs = fold_cut_runs<Source, F, Tuned<kFewThreads, kManyLoads, 3>>;
+  found.in_order = ArgFold<F>;
+  return found;
+}
+
 // Reductions: elements are read once.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, Breadth kBreadth>
 Found reduction(const KernelKey& key, const Layout& layout) {
@@ -151,12 +160,16 @@ Found reduction(const KernelKey& key, const Layout& layout) {
       using Scattered = std::conditional_t<kBody == Body::columns, Apart<SomeColumns>, Strided>;
       if (key.scope == Scope::grid)
         return kernel<kBody, Scattered, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
-      return kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+      const Found found =
+          kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+      if constexpr (kBody == Body::rows && Dense::kSize > 1)
+        return layout.in_line ? found : with_cut_runs_of_reduction<Dense, F>(found);
+      return found;
     }
     if constexpr (kBody == Body::rows)
       if (key.scope != Scope::grid)
-        return with_whole_runs<Dense, F>(
-            kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>());
+        return with_cut_runs_of_reduction<Dense, F>(with_whole_runs<Dense, F>(
+            kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>()));
   }
   if (key.scope == Scope::grid)
     return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, 2>();

@@ -85,6 +85,15 @@ bool rises(const std::vector<Axis>& axes) {
   return true;
 }
 
+Index runs_of(const Arguments& to) { return to.reduced / std::max<Index>(1, to.lane_axis.size); }
+
+// With room for where some runs begin.
+StepKernel with_places_of_runs(Kernel kernel, const Bound& bound) {
+  const Index runs = std::min<Index>(kRunsOfTable, runs_of(bound.arguments));
+  const Index packs = ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes);
+  return {kernel, bound.launch.shared_bytes + packs * kVectorBytes};
+}
+
 // The kernel for runs that are whole packs wherever the first one is, and room for the places of some.
 StepKernel kernel_of_whole_runs(const Step& step, const Found& found, const Bound& bound) {
   const Arguments& to = bound.arguments;
@@ -93,9 +102,7 @@ StepKernel kernel_of_whole_runs(const Step& step, const Found& found, const Boun
                     to.reduced / bound.pack < kMost / 2 && spans_few(step.reduced, bound.pack) &&
                     (to.scope == Scope::lanes || to.scope == Scope::block);
   if (!fits || (found.in_order && !rises(step.reduced))) return {};
-  const Index runs = std::min<Index>(kRunsOfTable, to.reduced / std::max<Index>(1, to.lane_axis.size));
-  const Index packs = ceil_divide(runs * static_cast<Index>(sizeof(std::int32_t)), kVectorBytes);
-  return {found.whole_runs, bound.launch.shared_bytes + packs * kVectorBytes};
+  return with_places_of_runs(found.whole_runs, bound);
 }
 
 // How far elements lie from the first one, down and up.
@@ -127,15 +134,42 @@ void cover_runs(const Step& step, Index pack, Bound& bound) {
   bound.cover_any = cover(pack - 1);
 }
 
+// Where registers have room for a row.
+StepKernel of_softmax(const Step& step, const Found& found, Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const Index lanes = lanes_of_line(bound), room = lanes * found.packs_of_cut_runs;
+  if (to.lane_axis.out != 1 || to.scope == Scope::cluster || lanes == 0 || !spans_few(step.reduced, 1)) return {};
+  for (Cover* const cover : {&bound.cover_units, &bound.cover_any})
+    if (cover->packs * runs_of(to) > room) *cover = {};
+  if (bound.cover_units.packs == 0) return {};
+  constexpr Index kPlaceBytes = 2 * sizeof(int);
+  return with_places(found.cut_runs, room * (kPlaceBytes + (to.results_lie_alike ? 0 : Index{sizeof(int)})));
+}
+
+// Where some pack lies within the tensor.
+StepKernel of_reduction(const Step& step, const Found& found, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  constexpr Index kMost = std::numeric_limits<std::int32_t>::max() / 2;
+  const bool is_near = to.scope == Scope::lanes || to.scope == Scope::block;
+  const Index pack = kVectorBytes / bound.element_bytes;
+  const bool has_packs = to.reach_to - to.reach_from >= 2 * pack && bound.cover_any.packs * runs_of(to) < kMost;
+  const Reach reduced = reach_of(step.reduced);
+  if (!is_near || !has_packs || reduced.high - reduced.low > kMost) return {};
+  if (found.in_order && !rises(step.reduced)) return {};
+  return with_places_of_runs(found.cut_runs, bound);
+}
+
 }  // namespace
 
 void find_ends(const Step& step, Bound& bound) {
   if (step.kernel.body != Body::rows || bound.bundles) return;
   const Index pack = std::max<Index>(1, kVectorBytes / bound.element_bytes);
-  const Reach kept = reach_of(step.kept);
+  const Reach kept = reach_of(step.kept), reduced = reach_of(step.reduced);
   Arguments& to = bound.arguments;
   to.inside_from = kept.low + 2 * pack;  // a pack that covers nothing of its run may begin one later
   to.inside_to = kept.high - 2 * pack;
+  to.reach_from = kept.low + reduced.low;
+  to.reach_to = kept.high + reduced.high;
   to.results_lie_alike = results_lie_alike(step);
   cover_runs(step, pack, bound);
 }
@@ -156,16 +190,8 @@ StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound
 }
 
 StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound) {
-  const Arguments& to = bound.arguments;
-  const Index lanes = lanes_of_line(bound), runs = to.reduced / std::max<Index>(1, to.lane_axis.size);
-  const bool of_neighbours = to.lane_axis.in == 1 && to.lane_axis.out == 1 && to.scope != Scope::cluster;
-  const Index room = lanes * found.packs_of_cut_runs;
-  if (found.cut_runs == nullptr || !of_neighbours || lanes == 0 || !spans_few(step.reduced, 1)) return {};
-  for (Cover* const cover : {&bound.cover_units, &bound.cover_any})
-    if (cover->packs * runs > room) *cover = {};
-  if (bound.cover_units.packs == 0) return {};
-  constexpr Index kPlaceBytes = 2 * sizeof(int);
-  return with_places(found.cut_runs, room * (kPlaceBytes + (to.results_lie_alike ? 0 : Index{sizeof(int)})));
+  if (found.cut_runs == nullptr || bound.arguments.lane_axis.in != 1) return {};
+  return bound.arguments.map == MapKind::none ? of_reduction(step, found, bound) : of_softmax(step, found, bound);
 }
 
 StepKernel kernel_of_elements(const Step& step, const Found& found, const Bound& bound) {

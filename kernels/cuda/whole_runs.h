@@ -6,19 +6,19 @@
 
 namespace ndfold::cuda {
 
-/// Where some of a tile's runs begin, in packs from its first element on.
+/// Where some of a tile's runs begin, in so many elements from its first one on.
+template <int kUnit>
 class RunTable {
  public:
   __device__ RunTable() : begins_(reinterpret_cast<int*>(shared_memory() + kExchangeBytes)) {}
 
   /// Runs [first, first + count) from now on. All threads of a block come together.
-  template <int kSize>
   __device__ void hold(const Arguments& step, int first, int count) {
     if (first == first_ && count == count_) return;
     const auto block = cg::this_thread_block();
     if (first_ >= 0) block.sync();  // nobody looks for a run that was here before
     for (int run = thread_of_block(); run < count; run += threads_of_block())
-      begins_[run] = static_cast<int>(offsets(step, step.walk, first + run).in / kSize);
+      begins_[run] = static_cast<int>(offsets(step, step.walk, first + run).in / kUnit);
     block.sync();  // where all runs begin is there
     first_ = first;
     count_ = count;
@@ -30,8 +30,54 @@ class RunTable {
   int first_ = -1, count_ = 0;
 };
 
+/// A tile whose runs are whole packs.
+template <class SourceOfPacks>
+class WholeTile {
+ public:
+  using Source = SourceOfPacks;
+  static constexpr int kSize = Source::kSize, kUnit = kSize;
+  template <int kUnroll>
+  using Batch = PackBatch<Source, kUnroll>;
+
+  __device__ WholeTile(const Arguments& step, const Offsets& base)
+      : from_(reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) +
+                                                      base.in)) {}
+
+  template <int kUnroll>
+  __device__ Batch<kUnroll> batch(int there) const {
+    Batch<kUnroll> batch;
+    batch.weight = 0;
+    batch.count = there;
+    return batch;
+  }
+  /// Pack number `pack` of the run that begins there.
+  __device__ int place(int begin, int pack) const { return begin + pack; }
+  template <int kUnroll>
+  __device__ void load(Batch<kUnroll>& batch, int u, int place) const {
+    batch.packs[u] = from_[place];
+    batch.starts[u] = 0;
+  }
+  template <int kUnroll>
+  __device__ void complete(Batch<kUnroll>&) const {}
+
+  /// Calls visit(element's number, its place within the run) for those of a pack of the run that begins there, the last
+  /// one first.
+  template <class Visit>
+  __device__ void visit_backwards(Index begin, int pack, const Visit& visit) const {
+    const auto elements = from_[begin / kSize + pack];
+#pragma unroll
+    for (int i = kSize - 1; i >= 0; --i) visit(number_of<Source>(elements, i), pack * kSize + i);
+  }
+
+ private:
+  const PackOf<Source>* from_;
+};
+
 /// A lane's packs of a part: every `lanes`-th, numbered through all runs of the tile.
+template <class Tile>
 class PacksOfRuns {
+  using Table = RunTable<Tile::kUnit>;
+
  public:
   __device__ PacksOfRuns(const Arguments& step, int lane, int lanes)
       : of_run_(static_cast<int>(step.packs_of_run)),
@@ -42,34 +88,32 @@ class PacksOfRuns {
 
   /// Calls visit(std::bool_constant of whether it is whole, number of its first pack, batch) for batches of the lane's
   /// packs among [begin, end).
-  template <int kUnroll, class Source, class Visit>
-  __device__ void visit(const Arguments& step, RunTable& table, const PackOf<Source>* tile, int begin, int end,
-                        const Visit& visit) {
+  template <int kUnroll, class Visit>
+  __device__ void visit(const Arguments& step, Table& table, const Tile& tile, int begin, int end, const Visit& visit) {
     const auto run_of = [&](int pack) { return static_cast<int>(quotient(pack, step.by_packs)); };
     const int stride = kUnroll * lanes_, last_run = run_of(end - 1) + 1;
     for (int first = run_of(begin); first < last_run; first += kRunsOfTable) {
       const int count = last_run - first < kRunsOfTable ? last_run - first : kRunsOfTable;
-      table.hold<Source::kSize>(step, first, count);
+      table.hold(step, first, count);
       const int before = first * of_run_, after = before + count * of_run_;
       const int last = after < end ? after : end;
       int pack = (before > begin ? before : begin) + lane_;
       run_ = run_of(pack) - first;
       pack_ = pack - before - run_ * of_run_;
       for (; pack - lane_ + stride <= last; pack += stride)  // all lanes together: fold_whole_packs()
-        visit(std::true_type(), pack, load<true, kUnroll, Source>(table, tile, kUnroll));
+        visit(std::true_type(), pack, load<true, kUnroll>(table, tile, kUnroll));
       if (pack >= last) continue;
       int there = 1;
 #pragma unroll
       for (int u = 1; u < kUnroll; ++u) there += pack + u * lanes_ < last;
-      visit(std::false_type(), pack, load<false, kUnroll, Source>(table, tile, there));
+      visit(std::false_type(), pack, load<false, kUnroll>(table, tile, there));
     }
   }
 
   /// Of the batch that begins with `pack`: the first of its elements, in the order of the tile, that is the one looked
   /// for.
-  template <int kUnroll, class Source, class IsIt>
-  __device__ Index find(const Arguments& step, const PackOf<Source>* tile, int pack, int end, const IsIt& is_it) const {
-    constexpr int kSize = Source::kSize;
+  template <int kUnroll, class IsIt>
+  __device__ Index find(const Arguments& step, const Tile& tile, int pack, int end, const IsIt& is_it) const {
     Index found = std::numeric_limits<Index>::max();
 #pragma unroll
     for (int u = kUnroll - 1; u >= 0; --u) {
@@ -77,34 +121,29 @@ class PacksOfRuns {
       if (at >= end) continue;
       const auto run = quotient(at, step.by_packs);
       const Offsets begin = offsets(step, step.walk, run);
-      const int in_run = at - static_cast<int>(run) * of_run_;
-      const auto elements = tile[begin.in / kSize + in_run];
-#pragma unroll
-      for (int i = kSize - 1; i >= 0; --i)
-        if (is_it(number_of<Source>(elements, i)))
-          found = begin.out + (static_cast<Index>(in_run) * kSize + i) * step.lane_axis.out;
+      tile.visit_backwards(begin.in, at - static_cast<int>(run) * of_run_, [&](auto x, int place) {
+        if (is_it(x)) found = begin.out + place * step.lane_axis.out;
+      });
     }
     return found;
   }
 
  private:
   // Of packs that are not there, the first once more: a load that is no branch.
-  template <bool kAll, int kUnroll, class Source>
-  __device__ PackBatch<Source, kUnroll> load(const RunTable& table, const PackOf<Source>* tile, int there) {
-    PackBatch<Source, kUnroll> batch;
-    batch.weight = 0;
-    batch.count = there;
-    const PackOf<Source>* const first = tile + (table.begin(run_) + pack_);
+  template <bool kAll, int kUnroll>
+  __device__ auto load(const Table& table, const Tile& tile, int there) {
+    auto batch = tile.template batch<kUnroll>(there);
+    const auto first = tile.place(table.begin(run_), pack_);
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const bool here = kAll || u < there;
-      batch.packs[u] = *(u == 0 || !here ? first : tile + (table.begin(run_) + pack_));
-      batch.starts[u] = 0;
+      tile.load(batch, u, u == 0 || !here ? first : tile.place(table.begin(run_), pack_));
       pack_ += packs_further_;
       const bool carry = pack_ >= of_run_;
       if (carry) pack_ -= of_run_;
       run_ += runs_further_ + carry;
     }
+    tile.complete(batch);
     return batch;
   }
 
@@ -114,15 +153,17 @@ class PacksOfRuns {
 
 /// The state of a part. An index is looked for when the best value of all is known: in the batches that a lane met it
 /// in first.
-template <int kUnroll, class Source, class F, class Scope>
-__device__ typename F::State fold_runs(const Arguments& step, const F& fold, const Scope& scope, RunTable& table,
-                                       const PackOf<Source>* tile, int begin, int end) {
-  PacksOfRuns packs(step, scope.lane(), scope.lanes());
+template <int kUnroll, class F, class Scope, class Tile>
+__device__ typename F::State fold_runs(const Arguments& step, const F& fold, const Scope& scope,
+                                       RunTable<Tile::kUnit>& table, const Tile& tile, int begin, int end) {
+  PacksOfRuns<Tile> packs(step, scope.lane(), scope.lanes());
   if constexpr (ArgFold<F>) {
     using Values = typename F::Values;
     auto best = Values().identity();
     int batch_of_best = -1;
-    packs.visit<kUnroll, Source>(step, table, tile, begin, end, [&](auto all, int pack, const auto& batch) {
+    packs.template visit<kUnroll>(step, table, tile, begin, end, [&](auto all, int pack, const auto& batch) {
+      if constexpr (CutView<decltype(batch)>)
+        if (batch.is_empty()) return;
       const auto of_batch = fold_plainly<decltype(all)::value>(Values(), batch);
       if (batch_of_best >= 0 && F::same(Values().combine(best, of_batch), best)) return;
       best = of_batch;
@@ -131,39 +172,51 @@ __device__ typename F::State fold_runs(const Arguments& step, const F& fold, con
     const auto of_all = scope.combine_near(Values(), best);
     Index index = std::numeric_limits<Index>::max();
     if (batch_of_best >= 0 && F::same(best, of_all))
-      index = packs.find<kUnroll, Source>(step, tile, batch_of_best, end, [&](auto x) { return F::same(x, of_all); });
+      index = packs.template find<kUnroll>(step, tile, batch_of_best, end, [&](auto x) { return F::same(x, of_all); });
     return {of_all, scope.combine_near(folds::Min<Index>(), index)};
   } else {
     TreeLevels<F, 1> levels;
     Tree<F, 1> tree(fold, levels);
-    packs.visit<kUnroll, Source>(step, table, tile, begin, end, [&](auto all, int, const auto& batch) {
+    packs.template visit<kUnroll>(step, table, tile, begin, end, [&](auto all, int, const auto& batch) {
       push_view<decltype(all)::value, false>(fold, batch, false, tree);
     });
     return scope.combine_near(fold, tree.result());
   }
 }
 
-/// Parts begin with whole packs. Lanes of a tile that is not there fold the first one, so that exchanges find them.
-template <class Source, class F, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
-    whole_runs(const __grid_constant__ Arguments step) {
-  constexpr int kSize = Source::kSize;
+/// Packs [begin, end) of a part.
+struct PacksOfPart {
+  int begin, end;
+};
+
+/// Of all tiles, `of_part` says the packs of a part. Lanes of a tile that is not there fold the first one, so that
+/// exchanges find them.
+template <class Tile, class F, class Tuning, class OfPart>
+__device__ void fold_tiles_of_runs(const Arguments& step, const OfPart& of_part) {
   const NearScope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  RunTable table;
+  RunTable<Tile::kUnit> table;
   const Index stride = gridDim.y * scope.tiles_at_once();
   for (Index first = blockIdx.y * scope.tiles_at_once(); first < step.tiles; first += stride)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
-      const Index tile = scope.tile_of(first);
-      const bool live = tile < step.tiles;
-      const Offsets base = offsets(step, step.tile, live ? tile : 0);
-      const auto* const from =
-          reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
-      const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
-      const auto state = fold_runs<Tuning::kUnroll, Source>(
-          step, fold, scope, table, from, static_cast<int>(begin / kSize), static_cast<int>(end / kSize));
-      if (live && scope.speaks()) sink_state(step, fold, state, base.out, tile * step.parts + part);
+      const Index number = scope.tile_of(first);
+      const bool live = number < step.tiles;
+      const Offsets base = offsets(step, step.tile, live ? number : 0);
+      const Tile tile(step, base);
+      const PacksOfPart packs = of_part(part);
+      const auto state = fold_runs<Tuning::kUnroll>(step, fold, scope, table, tile, packs.begin, packs.end);
+      if (live && scope.speaks()) sink_state(step, fold, state, base.out, number * step.parts + part);
     }
+}
+
+/// Parts begin with whole packs.
+template <class Source, class F, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    whole_runs(const __grid_constant__ Arguments step) {
+  fold_tiles_of_runs<WholeTile<Source>, F, Tuning>(step, [&](Index part) {
+    const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
+    return PacksOfPart{static_cast<int>(begin / Source::kSize), static_cast<int>(end / Source::kSize)};
+  });
 }
 
 }  // namespace ndfold::cuda

@@ -95,6 +95,12 @@ MUTANTS = [
     ("cut_runs_none", "cut_runs.h", "i < count_ ? number : none", "i <= count_ ? number : none", "cut_runs"),
     ("cut_runs_outer", "cut_runs.h", "base.in < step.inside_from || base.in > step.inside_to;", "false;", "cut_runs"),
     ("cut_runs_whole", "cut_runs.h", "low_[u] + kSize <= size_;", "low_[u] < size_;", "cut_runs"),
+    ("folded_low", "fold_cut_runs.h", "((phase_ + begin) & (kSize - 1))", "(begin & (kSize - 1))", "cut_fold"),
+    ("folded_first", "fold_cut_runs.h", "before = place.at < first_", "before = false", "cut_fold"),
+    ("folded_last", "fold_cut_runs.h", "after = place.at > last_", "after = false", "cut_fold"),
+    ("folded_end", "fold_cut_runs.h", "min_of(begin + step.part, packs)", "min_of(begin + step.part, packs - 1)", "cut_fold"),
+    ("folded_size", "fold_cut_runs.h", "kSize) < static_cast<unsigned>(size);", "kSize) <= static_cast<unsigned>(size);",
+     "cut_fold"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -144,6 +150,7 @@ KERNELS = {
                                    "MapSink<float, MapKind::softmax>, Tuned<1024, 8>>"),
     "cut_runs": ("cut_runs.h", "cut_runs<Elements<float, float, 4>, Softmax<float>, MapSink<float, MapKind::softmax>, "
                                "Tuned<1024, 8>>"),
+    "cut_fold": ("fold_cut_runs.h", "fold_cut_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
