@@ -49,7 +49,10 @@ Verdict can_fold(const Problem&);
 /// Whether its rows had better come in bundles.
 bool suits_bundles(const Problem&, const DeviceFacts&);
 
-/// Whether the registers of a warp hold a row.
+/// Whether a row is short enough for a warp: its registers hold it, or some batches of it are all.
 bool fits_warp(const Problem&);
+
+/// Whether there are rows enough for all warps that a GPU has room for.
+bool has_rows_for_warps(const Problem&, const DeviceFacts&);
 
 }  // namespace ndfold

@@ -25,8 +25,7 @@ bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (suits_lines(problem, device)) return true;
   if (const Index cut = lanes_of_cut_line(problem, device); cut > 0) return cut <= device.lanes;
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0) return packs <= device.lanes * kLoadsOfAnyLine;
-  const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
-  return fits_warp(problem) && problem.inputs / problem.axes.reduced_elements() >= warps;
+  return fits_warp(problem) && has_rows_for_warps(problem, device);
 }
 
 // As many lanes as have all of their loads of a line on their way at once: with half of them a row of 1025 f32 took

@@ -14,6 +14,8 @@ namespace {
 // What the 32 lanes of a warp load before they fold it: eight vectors of 16 bytes each. A softmax keeps them: four.
 constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
+// Of runs a block first finds out where they lie: warps share that, and do not wait for each other.
+constexpr Index kLongestRunsBytes = 16384;
 constexpr Index kLoadsOfCutRuns = 4;
 
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
@@ -24,11 +26,23 @@ Index blocks_of(const Step& step, const DeviceFacts& device) {
                            most);
 }
 
+Index row_bytes(const Problem& problem) {
+  return problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input));
+}
+
 }  // namespace
 
 bool fits_warp(const Problem& problem) {
-  const Index longest = problem.kind == RequestKind::softmax ? kLongestKeptBytes : kLongestRowBytes;
-  return problem.axes.reduced_elements() <= longest / static_cast<Index>(size_bytes(problem.input));
+  const bool runs = problem.axes.reduced.size() > 1 && has_many_kernels(problem);
+  const Index longest = problem.kind == RequestKind::softmax ? kLongestKeptBytes
+                        : runs                               ? kLongestRunsBytes
+                                                             : kLongestRowBytes;
+  return row_bytes(problem) <= longest;
+}
+
+bool has_rows_for_warps(const Problem& problem, const DeviceFacts& device) {
+  const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
+  return problem.inputs / problem.axes.reduced_elements() >= warps;
 }
 
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
@@ -40,6 +54,8 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   const bool fits = cut > 0     ? cut <= device.lanes
                     : packs > 0 ? packs <= device.lanes * kLoadsOfCutRuns
                                 : fits_warp(problem);
+  if (fits && cut == 0 && packs == 0 && row_bytes(problem) > kLongestRowBytes && !has_rows_for_warps(problem, device))
+    return unwise("a warp a row would leave multiprocessors idle");
   return fits ? yes() : unwise("a row is longer than the registers of a warp");
 }
 

@@ -138,9 +138,10 @@ bool has_whole_runs(const Problem& problem) {
 
 void stay_for_rows(const Problem& problem, const DeviceFacts& device, Step& step) {
   constexpr Index kFewestWaves = 4, kMostWaves = 16, kRowsOfBlock = 4;  // measured; all at once took up to 1.2 times
-  const bool looks_up = device.kind == DeviceKind::cuda && problem.kind == RequestKind::softmax &&
-                        step.kernel.residency == Residency::registers && problem.axes.reduced.size() > 1;
-  if (!looks_up || has_whole_runs(problem)) return;
+  const bool maps = problem.kind == RequestKind::softmax, kept = step.kernel.residency == Residency::registers;
+  const bool looks_up = device.kind == DeviceKind::cuda && problem.axes.reduced.size() > 1 &&
+                        (maps ? kept && !has_whole_runs(problem) : has_many_kernels(problem));
+  if (!looks_up) return;
   const Index threads = is_half(problem) && step.launch.block <= kFewThreads ? kThreadsOfHalves : kThreadsOfRuns;
   const Index blocks = device.multiprocessors * std::max<Index>(1, threads / step.launch.block);
   const Index wanted = std::clamp(step.launch.grid[1] / kRowsOfBlock, kFewestWaves * blocks, kMostWaves * blocks);
