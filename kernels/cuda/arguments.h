@@ -66,6 +66,12 @@ struct AxisTurn {
 enum class KernelOf { all, whole_packs, cut_lines, cut_runs, elements };
 inline constexpr int kKernelsOfStep = 5;
 
+/// Packs of each run of a row: so many of a run, and of a part of the row.
+struct PacksOfRun {
+  Index packs = 0, part = 0;
+  Divider by;
+};
+
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
@@ -92,6 +98,7 @@ struct Arguments {
   Index inside_from = 0,
         inside_to = 0;  ///< cut lines and runs: first elements of rows around which packs are the input's
   Index reach_from = 0, reach_to = 0;  ///< cut runs: elements of the input lie so far from its first one
+  PacksOfRun within, at_ends;          ///< cut runs of a reduction: packs within a run wherever it begins; others
   AxisGroup tile;
   AxisNumbers lane_axis, cross_axis;
 

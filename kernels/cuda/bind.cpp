@@ -266,11 +266,12 @@ void take_elements(Arguments& to) {
   to.by_packs = to.lane_axis.by;
 }
 
-void take_runs(Arguments& to, const Cover& cover) {
+void take_runs(const Bound& bound, const Cover& cover, Arguments& to) {
   to.kernel = KernelOf::cut_runs;
   to.packs_of_run = cover.packs;
   to.by_packs = cover.by;
-  to.part = ceil_divide(to.reduced / std::max<Index>(1, to.lane_axis.size) * cover.packs, to.parts);
+  to.within = bound.within_run;
+  to.at_ends = cover.at_ends;
 }
 
 MapKind map_of(const KernelKey& key) {
@@ -390,7 +391,7 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   else if (bound.has(KernelOf::cut_lines))
     to.kernel = KernelOf::cut_lines;
   else if (covers)
-    take_runs(to, cover);
+    take_runs(bound, cover, to);
   else if (bound.has(KernelOf::elements))
     take_elements(to);
   return to;

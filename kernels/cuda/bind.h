@@ -64,10 +64,11 @@ struct StepKernel {
   Index shared_bytes = 0;
 };
 
-/// Packs that cover a run.
+/// Packs that cover a run, and those of them that may be cut.
 struct Cover {
   Index packs = 0;  ///< 0: more than there is room for
   Divider by = {};
+  PacksOfRun at_ends = {};
 };
 
 /// A step and its kernels, complete but for addresses: made with the plan.
@@ -88,6 +89,7 @@ struct Bound {
   bool begins_alike = false;      ///< every result lies as far from a whole pack as its element, if the first one does
   Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first
   Cover cover_units, cover_any;   ///< cut runs: where the first one begins at such a multiple, and elsewhere
+  PacksOfRun within_run;          ///< cut runs: packs that are whole wherever a run begins
   std::array<StepKernel, kKernelsOfStep> kernels;  ///< by KernelOf
 
   const StepKernel& kernel(KernelOf of) const { return kernels[static_cast<std::size_t>(of)]; }

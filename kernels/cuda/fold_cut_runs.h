@@ -1,19 +1,19 @@
-// Body rows where a reduction's runs begin and end anywhere in a pack: packs that cover a run are loaded whole, and of
-// each the elements that belong are folded. Runs of whole packs: whole_runs.h. A softmax's: cut_runs.h.
+// Body rows where a reduction's runs begin and end anywhere in a pack. The packs that cover a run are in two lists:
+// those that lie within it wherever it begins, and those at its ends, of which the elements that belong are folded.
+// Runs of whole packs: whole_runs.h. A softmax's: cut_runs.h.
 #pragma once
 #include "kernels/cuda/whole_runs.h"
 
 namespace ndfold::cuda {
 
 /// Packs of which some elements belong: the numbers of their first ones within their runs, and the runs' length.
-template <class PacksSource, int kUnroll>
+template <class Source, int kUnroll>
 struct CutBatch {
-  using Source = PacksSource;
   static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize, kGroup = kSize;
   WordsOfPack<Source> words[kUnroll];
-  int lows[kUnroll];
+  int lows[kUnroll], places[kUnroll];
   int size, count;
-  unsigned before = 0, after = 0;  ///< bits of packs that are cut by the first element of the tensor, or by its last
+  bool inside = true;  ///< whether all packs are the tensor's
 
   __device__ auto number(int i) const {
     return number_of<Source>(std::bit_cast<PackOf<Source>>(words[i / kSize]), i % kSize);
@@ -42,26 +42,86 @@ struct CutBatch {
   }
 };
 
-/// A tile whose runs begin anywhere. Neighbours are looked at, for nobody writes them, but nothing outside the tensor.
+/// Where the runs of a tile lie, in packs from the one on that has the tile's first element.
 template <class SourceOfPacks>
 class CutTile {
-  using Element = typename SourceOfPacks::Element;
+ public:
+  using Source = SourceOfPacks;
+  using Element = typename Source::Element;
+  static constexpr int kSize = Source::kSize, kUnit = 1;
+
+  __device__ CutTile(const Arguments& step, const Offsets& base) {
+    const Element* const from = reinterpret_cast<const Element*>(step.in) + base.in;
+    phase_ = phase_of<kSize>(from);
+    packs_ = reinterpret_cast<const WordsOfPack<Source>*>(from - phase_);
+  }
+
+  /// The pack that the element is in, `begin` elements after the tile's first, and its place there.
+  __device__ int pack_of(int begin) const { return floor(begin + phase_); }
+  __device__ int place_of(int begin) const { return (begin + phase_) & (kSize - 1); }
+
+ protected:
+  // Rounded down: a shift.
+  __device__ static int floor(int elements) { return (elements - (elements & (kSize - 1))) / kSize; }
+
+  const WordsOfPack<Source>* packs_;
+  int phase_;
+};
+
+/// Of each run the packs that lie within it wherever it begins: all but the first one, and one or two at its end.
+template <class SourceOfPacks>
+class PacksWithin : public CutTile<SourceOfPacks> {
+  using Base = CutTile<SourceOfPacks>;
 
  public:
   using Source = SourceOfPacks;
-  static constexpr int kSize = Source::kSize, kUnit = 1;
+  static constexpr int kSize = Source::kSize;
+  template <int kUnroll>
+  using Batch = PackBatch<Source, kUnroll>;
+  using Base::Base;
+
+  template <int kUnroll>
+  __device__ Batch<kUnroll> batch(int there) const {
+    Batch<kUnroll> batch;
+    batch.weight = 0;
+    batch.count = there;
+    return batch;
+  }
+  __device__ int place(int begin, int pack) const { return this->pack_of(begin) + pack + 1; }
+  template <int kUnroll>
+  __device__ void load(Batch<kUnroll>& batch, int u, int place) const {
+    batch.packs[u] = std::bit_cast<PackOf<Source>>(this->packs_[place]);
+    batch.starts[u] = 0;
+  }
+  template <int kUnroll>
+  __device__ void complete(Batch<kUnroll>&) const {}
+
+  template <class Visit>
+  __device__ void visit_backwards(Index begin, int pack, const Visit& visit) const {
+    const int run = static_cast<int>(begin), first = (pack + 1) * kSize - this->place_of(run);
+    const auto elements = std::bit_cast<PackOf<Source>>(this->packs_[place(run, pack)]);
+#pragma unroll
+    for (int i = kSize - 1; i >= 0; --i) visit(number_of<Source>(elements, i), first + i);
+  }
+};
+
+/// Of each run the other packs that may have elements of it. Neighbours are looked at, for nobody writes them, but
+/// nothing outside the tensor.
+template <class SourceOfPacks>
+class PacksAtEnds : public CutTile<SourceOfPacks> {
+  using Base = CutTile<SourceOfPacks>;
+
+ public:
+  using Source = SourceOfPacks;
+  static constexpr int kSize = Source::kSize;
   template <int kUnroll>
   using Batch = CutBatch<Source, kUnroll>;
 
-  __device__ CutTile(const Arguments& step, const Offsets& base)
-      : from_(reinterpret_cast<const Element*>(step.in) + base.in),
-        phase_(phase_of<kSize>(from_)),
-        size_(static_cast<int>(step.lane_axis.size)) {
+  __device__ PacksAtEnds(const Arguments& step, const Offsets& base)
+      : Base(step, base), within_(static_cast<int>(step.within.packs)), size_(static_cast<int>(step.lane_axis.size)) {
     constexpr Index kFarthest = std::numeric_limits<int>::max() / 2;
-    const Index first = max_of(step.reach_from - base.in, -kFarthest) + kSize - 1;
-    const Index last = min_of(step.reach_to - base.in, kFarthest) - (kSize - 1);
-    first_ = static_cast<int>(first - phase_of<kSize>(from_ + first));
-    last_ = static_cast<int>(last - phase_of<kSize>(from_ + last));
+    first_ = Base::floor(static_cast<int>(max_of(step.reach_from - base.in, -kFarthest)) + this->phase_ + kSize - 1);
+    last_ = Base::floor(static_cast<int>(min_of(step.reach_to - base.in, kFarthest)) + this->phase_ + 1) - 1;
   }
 
   template <int kUnroll>
@@ -72,34 +132,30 @@ class CutTile {
     return batch;
   }
 
-  /// Elements from the tile's first one on, and from the run's.
+  /// Packs from the tile's first one on; elements from the run's first one on.
   struct PlaceOfPack {
-    int at, low;
+    int pack, low;
   };
   __device__ PlaceOfPack place(int begin, int pack) const {
-    const int low = pack * kSize - ((phase_ + begin) & (kSize - 1));
-    return {begin + low, low};
+    const int of_run = pack == 0 ? 0 : pack + within_;
+    return {this->pack_of(begin) + of_run, of_run * kSize - this->place_of(begin)};
   }
   template <int kUnroll>
   __device__ void load(Batch<kUnroll>& batch, int u, const PlaceOfPack& place) const {
-    const bool before = place.at < first_;
-    const bool after = place.at > last_;
-    const int inside = before ? first_ : after ? last_ : place.at;
-    batch.words[u] = *reinterpret_cast<const WordsOfPack<Source>*>(from_ + inside);
+    const int inside = place.pack < first_ ? first_ : place.pack > last_ ? last_ : place.pack;
+    batch.words[u] = this->packs_[inside];
     batch.lows[u] = place.low;
-    batch.before |= (before ? 1u : 0u) << u;
-    batch.after |= (after ? 1u : 0u) << u;
+    batch.places[u] = place.pack;
+    batch.inside = batch.inside && inside == place.pack;
   }
-  /// Loads what belongs of the packs that the tensor cuts: those next to its whole ones. Of others nothing does.
+  /// Loads what belongs of packs that the tensor cuts.
   template <int kUnroll>
   __device__ void complete(Batch<kUnroll>& batch) const {
-    if ((batch.before | batch.after) == 0) return;
+    if (batch.inside) return;
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int cut = (batch.before >> u & 1) != 0 ? first_ - kSize : last_ + kSize;
-      if (((batch.before | batch.after) >> u & 1) != 0)
-        batch.words[u] = load_some<Source>(from_ + cut, -batch.lows[u], size_ - batch.lows[u]);
-    }
+    for (int u = 0; u < kUnroll; ++u)
+      if (batch.places[u] < first_ || batch.places[u] > last_)
+        batch.words[u] = load_some<Source>(element(batch.places[u]), -batch.lows[u], size_ - batch.lows[u]);
   }
 
   template <class Visit>
@@ -108,23 +164,83 @@ class CutTile {
 #pragma unroll
     for (int i = kSize - 1; i >= 0; --i)
       if (static_cast<unsigned>(place.low + i) < static_cast<unsigned>(size_))
-        visit(Source::value(from_[place.at + i]), place.low + i);
+        visit(Source::value(element(place.pack)[i]), place.low + i);
   }
 
  private:
-  const Element* from_;
-  int phase_, size_, first_, last_;  ///< packs of the tensor begin at first_ to last_, from the tile's first element on
+  __device__ const typename Base::Element* element(int pack) const {
+    return reinterpret_cast<const typename Base::Element*>(this->packs_ + pack);
+  }
+
+  int within_, size_, first_, last_;  ///< the tensor's whole packs are first_ to last_
 };
 
-/// Parts are as many packs each, but for the last ones.
+/// The packs of a part in two lists, each divided among parts by itself.
+template <class Source, int kUnroll>
+class ListsOfCutRuns {
+  using Within = std::integral_constant<int, 0>;
+  using AtEnds = std::integral_constant<int, 1>;
+  static constexpr int kEnds = (kUnroll + 1) / 2;  // fewer of them
+
+ public:
+  static constexpr int kLists = 2;
+  using Table = RunTable<1>;
+
+  template <class Scope>
+  __device__ ListsOfCutRuns(const Arguments& step, const Scope& scope, Table& table, const Offsets& base, Index part)
+      : step_(step),
+        table_(table),
+        within_tile_(step, base),
+        ends_tile_(step, base),
+        within_(step.within.packs, step.within.by, scope.lane(), scope.lanes()),
+        ends_(step.at_ends.packs, step.at_ends.by, scope.lane(), scope.lanes()) {
+    const Index runs = quotient(step.reduced, step.lane_axis.by);
+    part_within_ = part_of(step.within, runs, part);
+    part_at_ends_ = part_of(step.at_ends, runs, part);
+  }
+
+  template <class Visit>
+  __device__ void each(const Visit& visit) const {
+    visit(Within());
+    visit(AtEnds());
+  }
+  template <class Visit>
+  __device__ void visit(const Visit& visit) {
+    if (step_.within.packs > 0)
+      within_.template visit<kUnroll>(
+          step_, table_, within_tile_, part_within_.begin, part_within_.end,
+          [&](auto all, int pack, const auto& batch) { visit(Within(), all, pack, batch); });
+    ends_.template visit<kEnds>(step_, table_, ends_tile_, part_at_ends_.begin, part_at_ends_.end,
+                                [&](auto all, int pack, const auto& batch) { visit(AtEnds(), all, pack, batch); });
+  }
+  template <class IsIt>
+  __device__ Index find(Within, int pack, const IsIt& is_it) const {
+    return within_.template find<kUnroll>(step_, within_tile_, pack, part_within_.end, is_it);
+  }
+  template <class IsIt>
+  __device__ Index find(AtEnds, int pack, const IsIt& is_it) const {
+    return ends_.template find<kEnds>(step_, ends_tile_, pack, part_at_ends_.end, is_it);
+  }
+
+ private:
+  __device__ static PacksOfPart part_of(const PacksOfRun& list, Index runs, Index part) {
+    const Index all = runs * list.packs, begin = min_of(part * list.part, all);
+    return {static_cast<int>(begin), static_cast<int>(min_of(begin + list.part, all))};
+  }
+
+  const Arguments& step_;
+  Table& table_;
+  PacksWithin<Source> within_tile_;
+  PacksAtEnds<Source> ends_tile_;
+  PacksOfRuns<PacksWithin<Source>> within_;
+  PacksOfRuns<PacksAtEnds<Source>> ends_;
+  PacksOfPart part_within_, part_at_ends_;
+};
+
 template <class Source, class F, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     fold_cut_runs(const __grid_constant__ Arguments step) {
-  const Index packs = quotient(step.reduced, step.lane_axis.by) * step.packs_of_run;
-  fold_tiles_of_runs<CutTile<Source>, F, Tuning>(step, [&](Index part) {
-    const Index begin = min_of(part * step.part, packs);
-    return PacksOfPart{static_cast<int>(begin), static_cast<int>(min_of(begin + step.part, packs))};
-  });
+  fold_tiles_of_runs<ListsOfCutRuns<Source, Tuning::kUnroll>, F>(step);
 }
 
 }  // namespace ndfold::cuda

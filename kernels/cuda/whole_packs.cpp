@@ -126,9 +126,14 @@ void cover_runs(const Step& step, Index pack, Bound& bound) {
   for (const AxisNumbers& axis : others) bound.run_unit = std::gcd(bound.run_unit, axis.in);
   bound.begins_alike = std::all_of(others.begin(), others.end(),
                                    [&](const AxisNumbers& axis) { return (axis.in - axis.out) % pack == 0; });
+  const Arguments& to = bound.arguments;
+  const auto share = [&](Index packs) {
+    return PacksOfRun{packs, ceil_divide(runs_of(to) * packs, to.parts), divide_by(packs)};
+  };
+  bound.within_run = share(std::max<Index>(0, run.size / pack - 1));
   const auto cover = [&](Index before) {
     const Index packs = ceil_divide(run.size + before, pack);
-    return Cover{packs, divide_by(packs)};
+    return Cover{packs, divide_by(packs), share(packs - bound.within_run.packs)};
   };
   bound.cover_units = cover(pack - bound.run_unit);
   bound.cover_any = cover(pack - 1);

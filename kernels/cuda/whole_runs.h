@@ -73,24 +73,25 @@ class WholeTile {
   const PackOf<Source>* from_;
 };
 
-/// A lane's packs of a part: every `lanes`-th, numbered through all runs of the tile.
+/// A lane's packs of a part: every `lanes`-th, numbered through all runs of the tile, so many of each.
 template <class Tile>
 class PacksOfRuns {
   using Table = RunTable<Tile::kUnit>;
 
  public:
-  __device__ PacksOfRuns(const Arguments& step, int lane, int lanes)
-      : of_run_(static_cast<int>(step.packs_of_run)),
+  __device__ PacksOfRuns(Index of_run, const Divider& by, int lane, int lanes)
+      : by_(by),
+        of_run_(static_cast<int>(of_run)),
         lane_(lane),
         lanes_(lanes),
-        runs_further_(static_cast<int>(quotient(lanes, step.by_packs))),
+        runs_further_(static_cast<int>(quotient(lanes, by))),
         packs_further_(lanes - runs_further_ * of_run_) {}
 
   /// Calls visit(std::bool_constant of whether it is whole, number of its first pack, batch) for batches of the lane's
   /// packs among [begin, end).
   template <int kUnroll, class Visit>
   __device__ void visit(const Arguments& step, Table& table, const Tile& tile, int begin, int end, const Visit& visit) {
-    const auto run_of = [&](int pack) { return static_cast<int>(quotient(pack, step.by_packs)); };
+    const auto run_of = [&](int pack) { return static_cast<int>(quotient(pack, by_)); };
     const int stride = kUnroll * lanes_, last_run = run_of(end - 1) + 1;
     for (int first = run_of(begin); first < last_run; first += kRunsOfTable) {
       const int count = last_run - first < kRunsOfTable ? last_run - first : kRunsOfTable;
@@ -119,7 +120,7 @@ class PacksOfRuns {
     for (int u = kUnroll - 1; u >= 0; --u) {
       const int at = pack + u * lanes_;
       if (at >= end) continue;
-      const auto run = quotient(at, step.by_packs);
+      const auto run = quotient(at, by_);
       const Offsets begin = offsets(step, step.walk, run);
       tile.visit_backwards(begin.in, at - static_cast<int>(run) * of_run_, [&](auto x, int place) {
         if (is_it(x)) found = begin.out + place * step.lane_axis.out;
@@ -147,65 +148,118 @@ class PacksOfRuns {
     return batch;
   }
 
+  Divider by_;
   int of_run_, lane_, lanes_, runs_further_, packs_further_;
   int run_ = 0, pack_ = 0;  // of the next pack: in the table, and in its run
 };
 
-/// The state of a part. An index is looked for when the best value of all is known: in the batches that a lane met it
-/// in first.
-template <int kUnroll, class F, class Scope, class Tile>
-__device__ typename F::State fold_runs(const Arguments& step, const F& fold, const Scope& scope,
-                                       RunTable<Tile::kUnit>& table, const Tile& tile, int begin, int end) {
-  PacksOfRuns<Tile> packs(step, scope.lane(), scope.lanes());
+/// The state of a part, whose packs are in some lists, one after the other. An index is looked for when the best value
+/// of all is known: in those batches that a lane met it in first.
+template <class F, class Scope, class Lists>
+__device__ typename F::State fold_lists(const F& fold, const Scope& scope, Lists& lists) {
   if constexpr (ArgFold<F>) {
     using Values = typename F::Values;
-    auto best = Values().identity();
-    int batch_of_best = -1;
-    packs.template visit<kUnroll>(step, table, tile, begin, end, [&](auto all, int pack, const auto& batch) {
+    const Values values;
+    typename F::Value best[Lists::kLists];
+    int batch_of_best[Lists::kLists];
+#pragma unroll
+    for (int list = 0; list < Lists::kLists; ++list) {
+      best[list] = values.identity();
+      batch_of_best[list] = -1;
+    }
+    lists.visit([&](auto list, auto all, int pack, const auto& batch) {
+      constexpr int kList = decltype(list)::value;
       if constexpr (CutView<decltype(batch)>)
         if (batch.is_empty()) return;
-      const auto of_batch = fold_plainly<decltype(all)::value>(Values(), batch);
-      if (batch_of_best >= 0 && F::same(Values().combine(best, of_batch), best)) return;
-      best = of_batch;
-      batch_of_best = pack;
+      const auto of_batch = fold_plainly<decltype(all)::value>(values, batch);
+      if (batch_of_best[kList] >= 0 && F::same(values.combine(best[kList], of_batch), best[kList])) return;
+      best[kList] = of_batch;
+      batch_of_best[kList] = pack;
     });
-    const auto of_all = scope.combine_near(Values(), best);
+    auto of_all = best[0];
+#pragma unroll
+    for (int list = 1; list < Lists::kLists; ++list) of_all = values.combine(of_all, best[list]);
+    of_all = scope.combine_near(values, of_all);
     Index index = std::numeric_limits<Index>::max();
-    if (batch_of_best >= 0 && F::same(best, of_all))
-      index = packs.template find<kUnroll>(step, tile, batch_of_best, end, [&](auto x) { return F::same(x, of_all); });
+    lists.each([&](auto list) {
+      constexpr int kList = decltype(list)::value;
+      if (batch_of_best[kList] < 0 || !F::same(best[kList], of_all)) return;
+      const Index found = lists.find(list, batch_of_best[kList], [&](auto x) { return F::same(x, of_all); });
+      index = min_of(index, found);
+    });
     return {of_all, scope.combine_near(folds::Min<Index>(), index)};
   } else {
     TreeLevels<F, 1> levels;
     Tree<F, 1> tree(fold, levels);
-    packs.template visit<kUnroll>(step, table, tile, begin, end, [&](auto all, int, const auto& batch) {
+    lists.visit([&](auto, auto all, int, const auto& batch) {
       push_view<decltype(all)::value, false>(fold, batch, false, tree);
     });
     return scope.combine_near(fold, tree.result());
   }
 }
 
-/// Packs [begin, end) of a part.
+/// Packs [begin, end) of all of a tile's runs.
 struct PacksOfPart {
   int begin, end;
 };
 
-/// Of all tiles, `of_part` says the packs of a part. Lanes of a tile that is not there fold the first one, so that
-/// exchanges find them.
-template <class Tile, class F, class Tuning, class OfPart>
-__device__ void fold_tiles_of_runs(const Arguments& step, const OfPart& of_part) {
+/// All packs of a part.
+template <class Tile, int kUnroll>
+class WholeList {
+  using First = std::integral_constant<int, 0>;
+
+ public:
+  static constexpr int kLists = 1;
+  using Table = RunTable<Tile::kUnit>;
+
+  template <class Scope>
+  __device__ WholeList(const Arguments& step, const Scope& scope, Table& table, const Offsets& base, Index part)
+      : step_(step),
+        table_(table),
+        tile_(step, base),
+        packs_(step.packs_of_run, step.by_packs, scope.lane(), scope.lanes()) {
+    const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
+    part_ = {static_cast<int>(begin / Tile::kSize), static_cast<int>(end / Tile::kSize)};
+  }
+
+  template <class Visit>
+  __device__ void each(const Visit& visit) const {
+    visit(First());
+  }
+  template <class Visit>
+  __device__ void visit(const Visit& visit) {
+    packs_.template visit<kUnroll>(step_, table_, tile_, part_.begin, part_.end,
+                                   [&](auto all, int pack, const auto& batch) { visit(First(), all, pack, batch); });
+  }
+  template <class IsIt>
+  __device__ Index find(First, int pack, const IsIt& is_it) const {
+    return packs_.template find<kUnroll>(step_, tile_, pack, part_.end, is_it);
+  }
+
+ private:
+  const Arguments& step_;
+  Table& table_;
+  Tile tile_;
+  PacksOfRuns<Tile> packs_;
+  PacksOfPart part_;
+};
+
+/// All tiles, whose parts are `Lists`. Lanes of a tile that is not there fold the first one, so that exchanges find
+/// them.
+template <class Lists, class F>
+__device__ void fold_tiles_of_runs(const Arguments& step) {
   const NearScope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  RunTable<Tile::kUnit> table;
+  typename Lists::Table table;
   const Index stride = gridDim.y * scope.tiles_at_once();
   for (Index first = blockIdx.y * scope.tiles_at_once(); first < step.tiles; first += stride)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
-      const Index number = scope.tile_of(first);
-      const bool live = number < step.tiles;
-      const Offsets base = offsets(step, step.tile, live ? number : 0);
-      const Tile tile(step, base);
-      const PacksOfPart packs = of_part(part);
-      const auto state = fold_runs<Tuning::kUnroll>(step, fold, scope, table, tile, packs.begin, packs.end);
-      if (live && scope.speaks()) sink_state(step, fold, state, base.out, number * step.parts + part);
+      const Index tile = scope.tile_of(first);
+      const bool live = tile < step.tiles;
+      const Offsets base = offsets(step, step.tile, live ? tile : 0);
+      Lists lists(step, scope, table, base, part);
+      const auto state = fold_lists(fold, scope, lists);
+      if (live && scope.speaks()) sink_state(step, fold, state, base.out, tile * step.parts + part);
     }
 }
 
@@ -213,10 +267,7 @@ __device__ void fold_tiles_of_runs(const Arguments& step, const OfPart& of_part)
 template <class Source, class F, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     whole_runs(const __grid_constant__ Arguments step) {
-  fold_tiles_of_runs<WholeTile<Source>, F, Tuning>(step, [&](Index part) {
-    const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
-    return PacksOfPart{static_cast<int>(begin / Source::kSize), static_cast<int>(end / Source::kSize)};
-  });
+  fold_tiles_of_runs<WholeList<WholeTile<Source>, Tuning::kUnroll>, F>(step);
 }
 
 }  // namespace ndfold::cuda
