@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace ndfold::cuda {
 
@@ -66,9 +67,10 @@ struct AxisTurn {
 enum class KernelOf { all, whole_packs, cut_lines, cut_runs, elements };
 inline constexpr int kKernelsOfStep = 5;
 
-/// Packs of each run of a row: so many of a run, and of a part of the row.
+/// Packs of each run of a row: so many of a run, of a part of the row, and of those that are taken before others.
 struct PacksOfRun {
   Index packs = 0, part = 0;
+  int together = std::numeric_limits<int>::max();
   Divider by;
 };
 

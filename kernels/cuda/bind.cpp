@@ -352,7 +352,7 @@ Bound bind(const Step& step, const Found& found) {
   bound.runs_begin_alike = begin_alike(to, bound.pack);
   cover(bound, 0, to);
   bound.kernel(KernelOf::all) = {found.kernel, bound.launch.shared_bytes};
-  find_ends(step, bound);
+  find_ends(step, found, bound);
   bound.kernel(KernelOf::whole_packs) = kernel_of_whole_packs(step, found, bound);
   bound.kernel(KernelOf::cut_lines) = kernel_of_cut_lines(step, found, bound);
   bound.kernel(KernelOf::cut_runs) = kernel_of_cut_runs(step, found, bound);

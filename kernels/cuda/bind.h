@@ -23,9 +23,10 @@ struct Found {
   Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
   Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
   Kernel cut_lines = nullptr;    ///< rows: of lines of neighbours (cut_lines.h)
-  Kernel cut_runs = nullptr;     ///< rows: of runs of neighbours (cut_runs.h), so many packs of a line a lane at most
-  int packs_of_cut_runs = 0;
-  Kernel elements = nullptr;  ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
+  Kernel cut_runs = nullptr;     ///< rows: of runs of neighbours (cut_runs.h, fold_cut_runs.h)
+  int packs_of_cut_runs = 0;     ///< a softmax: of a line, a lane at most
+  bool two_lists = false;        ///< packs within runs are a list of their own (fold_cut_runs.h)
+  Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
   bool in_order = false;  ///< elements are taken in the order of their numbers alone, but by `kernel`
 };

@@ -122,9 +122,8 @@ Found with_whole_runs(Found found) {
 // The same step where runs are no whole packs.
 template <class Source, class F>
 Found with_cut_runs_of_reduction(Found found) {
-  constexpr bool large = sizeof(typename F::State) > 8;
-  constexpr int kBlocks = large && !ArgFold<F> && Source::kSize > 4 ? 3 : large ? 4 : 5;
-  found.cut_runs = fold_cut_runs<Source, F, Tuned<kFewThreads, kFewLoads, kBlocks>>;
+  found.cut_runs = fold_cut_runs<Source, F, Tuned<kFewThreads, kFewLoads, 4>>;
+  found.two_lists = kHasTwoLists<F>;
   found.in_order = ArgFold<F>;
   return found;
 }

@@ -1,5 +1,6 @@
 #include "kernels/cuda/whole_packs.h"
 
+#include "kernels/cuda/catalog.h"
 #include "kernels/cuda/layouts.h"
 
 #include <algorithm>
@@ -116,8 +117,23 @@ Reach reach_of(const std::vector<Axis>& axes) {
   return reach;
 }
 
+// Packs at the ends of runs find in a cache what those within left there: some 64 KiB of a block's, whole batches.
+// Where runs are so long that there would be fewer than lanes, what they read again is little.
+void take_together(Bound& bound) {
+  constexpr Index kBatches = 4;
+  const Index within = bound.within_run.packs, at_ends = bound.cover_any.at_ends.packs;
+  if (within == 0) return;
+  const Index lanes = std::max<Index>(1, lanes_of_line(bound)), batch = lanes * kFewLoads;
+  const Index runs = std::max(ceil_divide(kBatches * batch, within), ceil_divide(lanes, at_ends));
+  constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
+  const Index together = ceil_divide(runs * within, batch) * batch;
+  bound.within_run.together = static_cast<int>(std::min(together, kMost));
+  for (Cover* const cover : {&bound.cover_units, &bound.cover_any})
+    cover->at_ends.together = static_cast<int>(std::min(ceil_divide(together * cover->at_ends.packs, within), kMost));
+}
+
 // `pack`: as many elements as load at once.
-void cover_runs(const Step& step, Index pack, Bound& bound) {
+void cover_runs(const Step& step, const Found& found, Index pack, Bound& bound) {
   auto others = numbers_of(step.reduced);
   const AxisNumbers run = take_last(others);
   const auto kept = numbers_of(step.kept);
@@ -127,16 +143,18 @@ void cover_runs(const Step& step, Index pack, Bound& bound) {
   bound.begins_alike = std::all_of(others.begin(), others.end(),
                                    [&](const AxisNumbers& axis) { return (axis.in - axis.out) % pack == 0; });
   const Arguments& to = bound.arguments;
+  const Index within = found.two_lists ? std::max<Index>(0, run.size / pack - 1) : 0;
   const auto share = [&](Index packs) {
-    return PacksOfRun{packs, ceil_divide(runs_of(to) * packs, to.parts), divide_by(packs)};
+    return PacksOfRun{.packs = packs, .part = ceil_divide(runs_of(to) * packs, to.parts), .by = divide_by(packs)};
   };
-  bound.within_run = share(std::max<Index>(0, run.size / pack - 1));
   const auto cover = [&](Index before) {
     const Index packs = ceil_divide(run.size + before, pack);
-    return Cover{packs, divide_by(packs), share(packs - bound.within_run.packs)};
+    return Cover{packs, divide_by(packs), share(packs - within)};
   };
   bound.cover_units = cover(pack - bound.run_unit);
   bound.cover_any = cover(pack - 1);
+  bound.within_run = share(within);
+  take_together(bound);
 }
 
 // Where registers have room for a row.
@@ -166,7 +184,7 @@ StepKernel of_reduction(const Step& step, const Found& found, const Bound& bound
 
 }  // namespace
 
-void find_ends(const Step& step, Bound& bound) {
+void find_ends(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.body != Body::rows || bound.bundles) return;
   const Index pack = std::max<Index>(1, kVectorBytes / bound.element_bytes);
   const Reach kept = reach_of(step.kept), reduced = reach_of(step.reduced);
@@ -176,7 +194,7 @@ void find_ends(const Step& step, Bound& bound) {
   to.reach_from = kept.low + reduced.low;
   to.reach_to = kept.high + reduced.high;
   to.results_lie_alike = results_lie_alike(step);
-  cover_runs(step, pack, bound);
+  cover_runs(step, found, pack, bound);
 }
 
 StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound) {

@@ -5,7 +5,7 @@
 namespace ndfold::cuda {
 
 /// Between which elements packs around a row are the input's, and whether results lie in packs as their elements do.
-void find_ends(const Step& step, Bound& bound);
+void find_ends(const Step& step, const Found& found, Bound& bound);
 
 /// A kernel of whole_lines.h or whole_runs.h, or none.
 StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound);

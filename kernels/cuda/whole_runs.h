@@ -12,22 +12,26 @@ class RunTable {
  public:
   __device__ RunTable() : begins_(reinterpret_cast<int*>(shared_memory() + kExchangeBytes)) {}
 
-  /// Runs [first, first + count) from now on. All threads of a block come together.
-  __device__ void hold(const Arguments& step, int first, int count) {
-    if (first == first_ && count == count_) return;
+  /// This run of the tile's and what follows it, as far as there is room. All threads of a block come together.
+  __device__ void hold(const Arguments& step, int first) {
+    if (first >= first_ && first < end_) return;
     const auto block = cg::this_thread_block();
-    if (first_ >= 0) block.sync();  // nobody looks for a run that was here before
-    for (int run = thread_of_block(); run < count; run += threads_of_block())
-      begins_[run] = static_cast<int>(offsets(step, step.walk, first + run).in / kUnit);
-    block.sync();  // where all runs begin is there
+    if (end_ > 0) block.sync();  // nobody looks for a run that was here before
+    const int all = static_cast<int>(quotient(step.reduced, step.lane_axis.by));
     first_ = first;
-    count_ = count;
+    end_ = all - first < kRunsOfTable ? all : first + kRunsOfTable;
+    for (int run = first + thread_of_block(); run < end_; run += threads_of_block())
+      begins_[run - first] = static_cast<int>(offsets(step, step.walk, run).in / kUnit);
+    block.sync();  // where all runs begin is there
   }
+  __device__ int first() const { return first_; }
+  __device__ int end() const { return end_; }
+  /// Of run first() + `run`.
   __device__ int begin(int run) const { return begins_[run]; }
 
  private:
   int* begins_;
-  int first_ = -1, count_ = 0;
+  int first_ = 0, end_ = 0;
 };
 
 /// A tile whose runs are whole packs.
@@ -92,15 +96,14 @@ class PacksOfRuns {
   template <int kUnroll, class Visit>
   __device__ void visit(const Arguments& step, Table& table, const Tile& tile, int begin, int end, const Visit& visit) {
     const auto run_of = [&](int pack) { return static_cast<int>(quotient(pack, by_)); };
-    const int stride = kUnroll * lanes_, last_run = run_of(end - 1) + 1;
-    for (int first = run_of(begin); first < last_run; first += kRunsOfTable) {
-      const int count = last_run - first < kRunsOfTable ? last_run - first : kRunsOfTable;
-      table.hold(step, first, count);
-      const int before = first * of_run_, after = before + count * of_run_;
-      const int last = after < end ? after : end;
-      int pack = (before > begin ? before : begin) + lane_;
-      run_ = run_of(pack) - first;
-      pack_ = pack - before - run_ * of_run_;
+    const int stride = kUnroll * lanes_;
+    for (int at = begin; at < end;) {
+      table.hold(step, run_of(at));
+      const int known = table.end() * of_run_, last = known < end ? known : end;
+      int pack = at + lane_;
+      run_ = run_of(pack) - table.first();
+      pack_ = pack - (run_ + table.first()) * of_run_;
+      at = last;
       for (; pack - lane_ + stride <= last; pack += stride)  // all lanes together: fold_whole_packs()
         visit(std::true_type(), pack, load<true, kUnroll>(table, tile, kUnroll));
       if (pack >= last) continue;
