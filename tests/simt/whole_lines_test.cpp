@@ -68,7 +68,7 @@ TEST(whole_lines, elements_where_packs_are_cut) {
                 tally);
       }
   EXPECT_EQ(tally.whole_packs, 24);  // runs that are no whole packs anywhere: packs of one
-  EXPECT_EQ(tally.elements, 12);  // whole packs elsewhere, and results at a stride
+  EXPECT_EQ(tally.elements, 12);     // whole packs elsewhere, and results at a stride
 }
 
 TEST(whole_lines, in_place) {
