@@ -58,7 +58,8 @@ class sanitizer : public OnDevice {
       Sizes sizes;
       AxisSet axes;
     };
-    const Shape kShapes[] = {{{3, 2300}, {1}}, {{9, 333}, {1}}, {{7, 3, 40}, {0, 2}}, {{700, 19}, {0}}};
+    const Shape kShapes[] = {
+        {{3, 2300}, {1}}, {{9, 333}, {1}}, {{7, 3, 40}, {0, 2}}, {{7, 3, 41}, {0, 2}}, {{700, 19}, {0}}};
     for (const Shape& shape : kShapes) {
       const Sizes out = output_sizes(shape.sizes, shape.axes);
       expect_each(ReduceSpec{.op = op, .axes = shape.axes}, type, default_output(op, type), shape.sizes, out, values);
@@ -72,6 +73,7 @@ class sanitizer : public OnDevice {
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {5, 1001}, {5, 1001});
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {2, 20001}, {2, 20001});
       expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 40}, {4, 6, 5, 40});
+      expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 41}, {4, 6, 5, 41});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {1300, 9}, {1300, 9});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {40, 70}, {40, 70});
     }
