@@ -129,19 +129,21 @@ bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
 
 bool has_whole_runs(const Problem& problem) {
   const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const bool maps = problem.kind == RequestKind::softmax;
   const Axis& run = problem.axes.reduced.back();
-  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
-  return run.in == 1 && run.out == 1 && run.size % pack == 0 &&
+  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); };
+  return run.in == 1 && (!maps || run.out == 1) && run.size % pack == 0 &&
          std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole) &&
          std::all_of(problem.axes.reduced.begin(), problem.axes.reduced.end() - 1, is_whole);
 }
 
 void stay_for_rows(const Problem& problem, const DeviceFacts& device, Step& step) {
   constexpr Index kFewestWaves = 4, kMostWaves = 16, kRowsOfBlock = 4;  // measured; all at once took up to 1.2 times
-  const bool maps = problem.kind == RequestKind::softmax, kept = step.kernel.residency == Residency::registers;
-  const bool looks_up = device.kind == DeviceKind::cuda && problem.axes.reduced.size() > 1 &&
-                        (maps ? kept && !has_whole_runs(problem) : has_many_kernels(problem));
-  if (!looks_up) return;
+  if (device.kind != DeviceKind::cuda || problem.axes.reduced.size() < 2) return;
+  const bool maps = problem.kind == RequestKind::softmax, whole = has_whole_runs(problem);
+  const bool stays = maps ? step.kernel.residency == Residency::registers && !whole
+                          : has_many_kernels(problem) && (step.kernel.scope == Scope::lanes || !whole);
+  if (!stays) return;
   const Index threads = is_half(problem) && step.launch.block <= kFewThreads ? kThreadsOfHalves : kThreadsOfRuns;
   const Index blocks = device.multiprocessors * std::max<Index>(1, threads / step.launch.block);
   const Index wanted = std::clamp(step.launch.grid[1] / kRowsOfBlock, kFewestWaves * blocks, kMostWaves * blocks);
