@@ -1,14 +1,13 @@
-// Body rows where a reduction's runs begin and end anywhere in a pack. The packs that cover a run are in two lists:
-// those that lie within it wherever it begins, and those at its ends, of which the elements that belong are folded.
-// Runs of whole packs: whole_runs.h. A softmax's: cut_runs.h.
+// Body rows where a reduction's runs begin and end anywhere in a pack: of the packs that cover a run those elements are
+// folded that belong. Folds that do much with an element have two lists: packs that lie within a run wherever it
+// begins, of which all belong, and those at its ends. Runs of whole packs: whole_runs.h. A softmax's: cut_runs.h.
 #pragma once
 #include "kernels/cuda/whole_runs.h"
 
 namespace ndfold::cuda {
 
 /// Whether packs within a run are a list of their own. It pays where an element costs more than to ask whether it
-/// belongs: var of [64,512,3025] over axes 0 and 2 0.75 -> 0.95, sums of [512,31,128,33] over axes 1 and 3 0.76 ->
-/// 0.73.
+/// belongs: var of [64,512,3025], axes 0 and 2, 0.75 -> 0.94; sums of [512,31,128,33], axes 1 and 3, 0.76 -> 0.73.
 template <class F>
 inline constexpr bool kHasTwoLists = !CheapFold<F>;
 

@@ -132,8 +132,8 @@ void take_together(Bound& bound) {
     cover->at_ends.together = static_cast<int>(std::min(ceil_divide(together * cover->at_ends.packs, within), kMost));
 }
 
-// `pack`: as many elements as load at once.
-void cover_runs(const Step& step, const Found& found, Index pack, Bound& bound) {
+// Packs that cover runs, wherever they begin. `pack`: as many elements as load at once.
+void cover_cut_runs(const Step& step, const Found& found, Index pack, Bound& bound) {
   auto others = numbers_of(step.reduced);
   const AxisNumbers run = take_last(others);
   const auto kept = numbers_of(step.kept);
@@ -194,7 +194,7 @@ void find_ends(const Step& step, const Found& found, Bound& bound) {
   to.reach_from = kept.low + reduced.low;
   to.reach_to = kept.high + reduced.high;
   to.results_lie_alike = results_lie_alike(step);
-  cover_runs(step, found, pack, bound);
+  cover_cut_runs(step, found, pack, bound);
 }
 
 StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound) {

@@ -4,7 +4,8 @@
 
 namespace ndfold::cuda {
 
-/// Between which elements packs around a row are the input's, and whether results lie in packs as their elements do.
+/// Between which elements packs around a row are the input's, whether results lie in packs as their elements do, and
+/// how many packs cover a run.
 void find_ends(const Step& step, const Found& found, Bound& bound);
 
 /// A kernel of whole_lines.h or whole_runs.h, or none.
@@ -13,7 +14,7 @@ StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bou
 /// The kernel of cut_lines.h, wherever the first line begins, or none.
 StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound);
 
-/// The kernel of cut_runs.h, wherever the first run begins, or none.
+/// The kernel of cut_runs.h or fold_cut_runs.h, wherever the first run begins, or none.
 StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound);
 
 /// The kernel of whole_lines.h for elements one by one, wherever they lie, or none.
