@@ -22,19 +22,6 @@ __device__ Value meet_lanes(Value value, int from, int to, const Combine& combin
   return value;
 }
 
-/// The same of numbers, from 1 on, without the steps of a loop, which take longer than what is done in them: where
-/// nothing else is as short. Where many rows follow one another, a loop that ends at once is sooner.
-template <int kMask = 1, class F>
-__device__ typename F::State combine_near_lanes(const F& fold, typename F::State state, int to) {
-  if constexpr (kMask < kWarp && std::is_arithmetic_v<typename F::State>) {
-    if (kMask >= to) return state;
-    const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
-    return combine_near_lanes<2 * kMask>(fold, fold.combine(state, warp.shfl_xor(state, kMask)), to);
-  } else {
-    return state;
-  }
-}
-
 /// Folds of a value and its index, where elements are values.
 template <class F>
 concept ArgFold = requires {

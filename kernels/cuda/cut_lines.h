@@ -148,15 +148,15 @@ __device__ typename F::State fold_cut_line(const F& fold, const NearScope& scope
                                            const CutLine<Source, kPacks, Out>& line, Index weight) {
   const int lanes = scope.lanes(), size = line.size();
   if constexpr (folds::PivotFold<F>) {
-    const auto first = combine_line<0, 1>(fold.pivot_fold(), fold_part(fold.pivot_fold(), line), lanes);
+    const auto first = combine_line<0>(fold.pivot_fold(), fold_part(fold.pivot_fold(), line), lanes);
     const auto pivot = fold.pivot(first, size);
     const auto around = fold.around(pivot, size);
-    return fold.join(first, pivot, combine_line<1, 1>(around, fold_part(around, line), lanes), size);
+    return fold.join(first, pivot, combine_line<1>(around, fold_part(around, line), lanes), size);
   } else if constexpr (ArgFold<F>) {
     const typename F::Values values;
-    const auto mine = fold_part(values, line), best = combine_line<0, 1>(values, mine, lanes);
+    const auto mine = fold_part(values, line), best = combine_line<0>(values, mine, lanes);
     const int place = F::same(mine, best) ? place_of<F>(best, line) : std::numeric_limits<int>::max();
-    return {best, combine_line<1, 1>(folds::Min<int>(), place, lanes) * weight};
+    return {best, combine_line<1>(folds::Min<int>(), place, lanes) * weight};
   } else {
     return scope.combine_near(fold, fold_part(fold, line));
   }
@@ -183,7 +183,7 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks,
       edge.at[i] = line.is_at_edge(i) ? line.number_at_edge(i) * fold.scale : -folds::kInfinity<A>;
       max = folds::any_maximum(max, edge.at[i]);
     }
-  max = combine_line<0, 1>(fold.pivot_fold(), max, lanes);
+  max = combine_line<0>(fold.pivot_fold(), max, lanes);
   const auto exponent = Exponent<A>::of(max, A(1));
   const auto sum_of_pack = [&](Pack<A, kSize>& pack) {
     A of_pack = 0;
@@ -201,7 +201,7 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks,
     sum += u < line.batch.count ? of_pack : A(0);
   }
   if (line.has_edge()) sum += sum_of_pack(edge);
-  sum = combine_line<1, 1>(folds::Sum<A>(), sum, lanes);
+  sum = combine_line<1>(folds::Sum<A>(), sum, lanes);
   const A share = sharers.meet(fold, max, sum);
   if (!line.live()) return;
   using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;

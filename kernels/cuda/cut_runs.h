@@ -130,7 +130,7 @@ __device__ void softmax_of_cut_runs(const F& fold, const CutRuns<Source, kPacks>
         numbers[u].at[i] = line.has(u, i) ? line.number(u, i) * fold.scale : -folds::kInfinity<A>;
         max = folds::any_maximum(max, numbers[u].at[i]);
       }
-  max = combine_line<0, 1>(fold.pivot_fold(), max, lanes);
+  max = combine_line<0>(fold.pivot_fold(), max, lanes);
   const auto exponent = Exponent<A>::of(max, A(1));
 #pragma unroll
   for (int u = 0; u < kPacks; ++u)
@@ -144,7 +144,7 @@ __device__ void softmax_of_cut_runs(const F& fold, const CutRuns<Source, kPacks>
       }
       sum += of_pack;
     }
-  sum = combine_line<1, 1>(folds::Sum<A>(), sum, lanes);
+  sum = combine_line<1>(folds::Sum<A>(), sum, lanes);
   if (!line.live()) return;
   using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;
   const Map map({max, sum}, A(1), alpha);

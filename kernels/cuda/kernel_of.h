@@ -99,8 +99,12 @@ template <class Line, class F, class Sink, int kMost, int kLoads, int kBlocks>
 Found with_whole_lines(Found found) {
   found.whole_lines = whole_lines<Line, F, Sink, 1, Tuned<kMost, kLoads, kBlocks>>;
   found.packs_of_line = kLoads;
-  if constexpr (kMost <= kFewThreads && (Sink::kMaps || CheapFold<F>))  // others are sooner in bundles
-    found.short_lines = whole_lines<Line, F, Sink, kLoads, Tuned<kMost, kLoads, std::min(kBlocks, 5)>>;
+  if constexpr (kMost <= kFewThreads) {
+    // Two looks need more registers, and of elements half as wide they are at twice as many numbers.
+    constexpr bool kLooks = !Sink::kMaps && !CheapFold<F>, kFewer = kLooks && Line::kSize > 4;
+    using Short = Tuned<kMost, kFewer ? kLoads / 2 : kLoads, kFewer ? 4 : kLooks ? 3 : std::min(kBlocks, 5)>;
+    found.short_lines = whole_lines<Line, F, Sink, Short::kUnroll, Short>;
+  }
   if constexpr (kIsInLine<Line> && Line::kSize > 1) {
     constexpr int kFewer = Sink::kMaps && Line::kSize <= 4 ? 2 : 1;  // for what is at the ends
     constexpr int kCutBlocks = kMost > kFewThreads ? std::min(kBlocks, 2) : kBlocks - kFewer;

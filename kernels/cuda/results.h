@@ -30,14 +30,27 @@ class ResultsOfLane {
 
   /// Of the next output; `speaks`: whether this lane writes it.
   __device__ void write(const F& fold, const typename F::State& state, bool speaks) {
+    write_later(fold, state, 0, speaks);
+    pass(1);
+  }
+
+  /// Of the output so many after the next one.
+  __device__ void write_later(const F& fold, const typename F::State& state, int outputs, bool speaks) {
     if (is_plain_) {
       if constexpr (NumberFold<F>)
-        if (speaks) store(result_of(step_, fold, state));
-      to_ += pitch_;
+        if (speaks) store(result_of(step_, fold, state), to_ + outputs * pitch_);
     } else if (speaks) {
-      sink_output(step_, fold, state, output_);
+      sink_output(step_, fold, state, output_ + outputs * apart_);
     }
-    output_ += apart_;
+  }
+
+  /// Whether there is an output so many after the next one.
+  __device__ bool has_next(int outputs) const { return output_ + outputs * apart_ < step_.tiles; }
+
+  /// Goes on after so many outputs.
+  __device__ void pass(int outputs) {
+    to_ += outputs * pitch_;
+    output_ += outputs * apart_;
   }
 
   /// What comes next is `outputs` further on.
@@ -48,14 +61,14 @@ class ResultsOfLane {
 
  private:
   template <class Result>
-  __device__ void store(Result result) {
+  __device__ void store(Result result, std::byte* to) {
     if (is_own_) {
-      *reinterpret_cast<Own<Result>*>(to_) = to_element<Own<Result>>(result);
+      *reinterpret_cast<Own<Result>*>(to) = to_element<Own<Result>>(result);
     } else if constexpr (std::is_same_v<Result, float>) {
       if (step_.output == DType::bf16)
-        *reinterpret_cast<BFloat16*>(to_) = to_element<BFloat16>(result);
+        *reinterpret_cast<BFloat16*>(to) = to_element<BFloat16>(result);
       else
-        *reinterpret_cast<Half*>(to_) = to_element<Half>(result);
+        *reinterpret_cast<Half*>(to) = to_element<Half>(result);
     }
   }
 

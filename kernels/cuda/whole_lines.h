@@ -2,22 +2,9 @@
 // several lines. Nothing is walked, and no end is looked for: what is left are loads, a fold in registers, and stores.
 // A line of elements that are some way apart is one of packs of one; runs of whole packs together are one, too.
 #pragma once
-#include "kernels/cuda/results.h"
-#include "kernels/cuda/row_batch.h"
+#include "kernels/cuda/lines_together.h"
 
 namespace ndfold::cuda {
-
-/// Packs of a line that a lane has: every `lanes`-th from `lane` on, of `packs`.
-struct PacksOfLine {
-  int lane, lanes, packs;
-
-  __device__ int at(int u) const { return lane + u * lanes; }
-  __device__ bool has(int u) const { return at(u) < packs; }
-  __device__ bool has_some() const { return lane < packs; }
-  /// What the lane loads: for a pack that it does not have, its own first. So no load is a branch, and in place no lane
-  /// looks at what another writes.
-  __device__ int loaded(int u) const { return has(u) ? at(u) : has_some() ? lane : 0; }
-};
 
 /// What lanes without a pack of a line that is mapped load: the first pack of this.
 alignas(kVectorBytes) [[maybe_unused]] static __device__ const unsigned char kNothing[kVectorBytes] = {};
@@ -77,15 +64,29 @@ struct LinesOfLane {
   bool live[kLines];
 
   __device__ LinesOfLane(const Arguments& step, const PacksOfLine& mine, int first, int apart) {
+    const AxisNumbers& near = step.tile.near[0];
+    Offsets at = {first * near.in, first * near.out, 0};
+    const Offsets pitch = {apart * near.in, apart * near.out, 0};
+    if (step.tile.rank <= 1)
+      begin(step, mine, first, apart, [&](int) {
+        const Offsets line = at;
+        at.in += pitch.in;
+        at.out += pitch.out;
+        return line;
+      });
+    else
+      begin(step, mine, first, apart, [&](int line) { return detail::far_offsets(step, step.tile, line); });
+  }
+
+ private:
+  template <class Next>
+  __device__ void begin(const Arguments& step, const PacksOfLine& mine, int first, int apart, const Next& next) {
     const int tiles = static_cast<int>(step.tiles);
 #pragma unroll
     for (int l = 0; l < kLines; ++l) {
-      const int tile = first + l * apart;
-      live[l] = tile < tiles;
-      const Index at = live[l] ? tile : 0;
-      const AxisNumbers& near = step.tile.near[0];
-      const Offsets base =
-          step.tile.rank <= 1 ? Offsets{at * near.in, at * near.out, 0} : detail::far_offsets(step, step.tile, at);
+      const int line = first + l * apart;
+      live[l] = line < tiles;
+      const Offsets there = next(line), base = live[l] ? there : Offsets{};
       from[l] =
           reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
       if (kMaps && !(live[l] && mine.has_some())) from[l] = reinterpret_cast<const PackOf<Source>*>(kNothing);
@@ -117,13 +118,6 @@ struct BatchOfLines {
     }
   }
 };
-
-/// Over the lanes of a line; of several a lane, those of a warp.
-template <int kTurn, int kLines, class F>
-__device__ typename F::State combine_line(const F& fold, typename F::State state, int lanes) {
-  if (kLines > 1 || lanes <= kWarp) return combine_near_lanes(fold, state, lanes);
-  return combine_block_in_turn<kTurn>(fold, state);
-}
 
 /// The blocks that share a line: one, or those of a cluster, which only kernels of many threads ask for.
 template <class Tuning>
@@ -185,13 +179,13 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
       for (int i = 1; i < kSize; ++i) of_pack = folds::any_maximum(of_pack, pack.at[i]);
       max[l] = u == 0 ? of_pack : folds::any_maximum(max[l], of_pack);
     }
+  if (!mine.has_some())
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) max[l] = fold.pivot_fold().identity();
+  combine_each<0>(fold.pivot_fold(), max, mine.lanes);
 #pragma unroll
   for (int l = 0; l < kLines; ++l) {
-    if (!mine.has_some()) max[l] = fold.pivot_fold().identity();
-    max[l] = combine_line<0, kLines>(fold.pivot_fold(), max[l], mine.lanes) * scale;
-  }
-#pragma unroll
-  for (int l = 0; l < kLines; ++l) {
+    max[l] *= scale;
     const auto exponent = Exponent<A>::of(max[l], scale);
 #pragma unroll
     for (int u = 0; u < kPacks; ++u) {
@@ -205,8 +199,7 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
       sum[l] += mine.has(u) ? of_pack : A(0);
     }
   }
-#pragma unroll
-  for (int l = 0; l < kLines; ++l) sum[l] = combine_line<1, kLines>(folds::Sum<A>(), sum[l], mine.lanes);
+  combine_each<1>(folds::Sum<A>(), sum, mine.lanes);
   using Map = std::conditional_t<kMap == MapKind::softmax, PowerMap<A>, LogSoftmaxMap<A>>;
 #pragma unroll
   for (int l = 0; l < kLines; ++l) {
@@ -268,14 +261,20 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       const int length = static_cast<int>(step.lane_axis.size);
       const auto combine = [&]<class Of>(const Of& of_lanes, typename Of::State state) {
         if constexpr (std::is_arithmetic_v<typename Of::State>)
-          if (kLines > 1 || mine.lanes <= kWarp) return combine_near_lanes(of_lanes, state, mine.lanes);
+          if (mine.lanes <= kWarp) {
+            typename Of::State states[1] = {state};
+            combine_lines(of_lanes, states, mine.lanes);
+            return states[0];
+          }
         return scope.combine_near(of_lanes, state);
       };
-      typename F::State states[kLines];
-#pragma unroll
-      for (int l = 0; l < kLines; ++l) states[l] = fold_line_at_once(fold, batch.line[l], length, combine);
-#pragma unroll
-      for (int l = 0; l < kLines; ++l) results.write(fold, states[l], lines.live[l] && mine.lane == 0);
+      if constexpr (kLines > 1) {
+        const FoldedLines<F, kLines> folded(fold, batch.line, mine, length);
+        write_lines(results, fold, folded, mine);
+      } else {
+        const auto state = fold_line_at_once(fold, batch.line[0], length, combine);
+        results.write(fold, state, lines.live[0] && mine.lane == 0);
+      }
       results.skip(stride - block);
     }
   }

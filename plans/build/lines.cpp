@@ -16,22 +16,21 @@ constexpr Index kMostLanes = 512;
 constexpr Index kFewThreads = 256, kThreadsOfRuns = 1024, kThreadsOfHalves = 768;
 constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kernels/cuda/catalog.h
 
-// Lines of a reduction: up to here those that leave lanes without a pack come sooner in bundles, and so do those of
-// folds that take many instructions to meet, but where they are few. Sums of 1 GiB of rows of 4, 16 and 64 f32 take
-// 308, 264 and 256 us by lanes, 315, 290 and 288 in bundles; of 12 and 40 290 and 327; variances of 64 367 and 291.
-constexpr Index kShortLinePacks = 16;
-constexpr double kFewBytes = 512 * 1024;
+// Lines of a reduction, in us of 2^28 elements by lanes and in bundles: sums of 12 and 40 f32 270 and 315, 273 and 299,
+// of 40 bf16 137 and 154; variances of 24, 48 and 60 f32 294 and 306, 318 and 299, 284 and 296, of 56 and 64 bf16 170
+// and 155, 150 and 183.
+constexpr Index kShortLinePacks = 16, kMostIdleLanes = 2;
 
 bool is_half(const Problem& problem) { return size_bytes(problem.input) == 2; }
 
-bool is_cheap(const Problem& problem) {
+bool looks_twice(const Problem& problem) {
   switch (problem.fold) {
     case FoldKind::var:
     case FoldKind::std_dev:
     case FoldKind::logsumexp:
     case FoldKind::argmax:
-    case FoldKind::argmin: return false;
-    default: return true;
+    case FoldKind::argmin: return true;
+    default: return false;
   }
 }
 
@@ -155,9 +154,10 @@ Index packs_of_line(const Problem& problem) {
 }
 
 bool has_packs_for_lanes(const Problem& problem) {
-  const Index packs = packs_of_line(problem);
-  if (problem.kind == RequestKind::softmax) return packs <= (packs == ceil_power_of_two(packs) ? 8 : 4);
-  return packs <= 32 && packs == ceil_power_of_two(packs) && (problem.bytes_in() <= kFewBytes || is_cheap(problem));
+  const Index packs = packs_of_line(problem), lanes = ceil_power_of_two(packs);
+  if (problem.kind == RequestKind::softmax) return packs <= (packs == lanes ? 8 : 4);
+  const Index idle = !looks_twice(problem) ? lanes : is_half(problem) ? 0 : kMostIdleLanes;
+  return packs == lanes ? packs <= 32 : packs <= kShortLinePacks && lanes - packs <= idle;
 }
 
 bool suits_lines(const Problem& problem, const DeviceFacts& device) {

@@ -1,6 +1,7 @@
 // Kernels with one thing wrong each (mutate.py), and which case shows it.
 #pragma once
 #include "kernels/cuda/dialect.h"
+#include "kernels/folds/arg_extremum.h"
 
 #include <span>
 #include <string_view>

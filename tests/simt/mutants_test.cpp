@@ -76,6 +76,8 @@ const std::vector<Case>& cases() {
       {"shifted", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 389}, {389}, kDevice, Values::positive},
       {"joined", reduce(ReduceOp::sum, 0), "columns_in_block", {1003, 3}, {3}, kDevice, Values::positive},
       {"whole_lines", reduce(ReduceOp::sum, 1), "rows_in_lanes", {13, 516}, {13}, kDevice, Values::positive, 0},
+      {"whole_short", reduce(ReduceOp::sum, 1), "rows_in_lanes", {301, 12}, {301}, kDevice, Values::positive, 0},
+      {"whole_best", reduce(ReduceOp::argmax, 1), "rows_in_lanes", {301, 12}, {301}, kDevice, Values::mixed, 0},
       {"whole_softmax", SoftmaxSpec{.axes = {1}}, "rows_in_lanes", {13, 260}, {13, 260}, kDevice, Values::mixed, 0},
       {"whole_places",
        SoftmaxSpec{.axes = {1, 3}},
@@ -148,7 +150,7 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
     return found;
   }
   if (takes_lines) {
-    (found.whole_runs != nullptr ? found.whole_runs : found.whole_lines) = under_test;
+    (found.whole_lines != nullptr ? found.whole_lines : found.whole_runs) = under_test;
     found.short_lines = nullptr;
     return found;
   }

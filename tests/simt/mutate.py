@@ -78,8 +78,11 @@ MUTANTS = [
     ("shifted_first", "column_batch.h", "if (first == 0) fold_end(0);", "", "shifted"),
     ("shifted_last", "column_batch.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
     ("shifted_start", "column_batch.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
-    ("line_packs", "whole_lines.h", "return at(u) < packs;", "return at(u) < packs - 1;",
-     "whole_lines"),
+    ("line_packs", "lines_together.h", "return at(u) < packs;", "return at(u) < packs - 1;", "whole_lines"),
+    ("line_nothing", "lines_together.h", "states[l] = fold.identity();", "states[l] = states[l];", "whole_short"),
+    ("line_next", "lines_together.h", "lane < together && results.has_next(lane)", "lane < together", "whole_short"),
+    ("line_picked", "lines_together.h", "lines.state(fold, from + lane)", "lines.state(fold, from)", "whole_short"),
+    ("line_place", "lines_together.h", "turn * (first + i)", "turn * (first - i)", "whole_best"),
     ("line_elsewhere", "whole_lines.h", "sum[l] += mine.has(u) ? of_pack : A(0);", "sum[l] += of_pack;", "whole_softmax"),
     ("places_lane", "whole_lines.h", "in_ = in + scope.lane();", "in_ = in;", "whole_places"),
     ("places_load", "whole_lines.h", "lane = i - u * near_;", "lane = i;", "whole_places"),
@@ -143,6 +146,10 @@ KERNELS = {
                                     "folds::Sum<float>, ResultSink, Tuning>"),
     "whole_lines": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, folds::Sum<float>, ResultSink, "
                                      "1, Tuned<1024, 8>>"),
+    "whole_short": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, folds::Sum<float>, ResultSink, "
+                                     "8, Tuned<1024, 8>>"),
+    "whole_best": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, folds::ArgMax<float>, ResultSink, "
+                                    "8, Tuned<1024, 8>>"),
     "whole_softmax": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_places": ("whole_lines.h", "whole_lines<Elements<float, float, 4>, Softmax<float>, "
