@@ -61,8 +61,8 @@ class sanitizer : public OnDevice {
       Sizes sizes;
       AxisSet axes;
     };
-    const Shape kShapes[] = {
-        {{3, 2300}, {1}}, {{9, 333}, {1}}, {{7, 3, 40}, {0, 2}}, {{7, 3, 41}, {0, 2}}, {{700, 19}, {0}}};
+    const Shape kShapes[] = {{{3, 2300}, {1}},     {{9, 333}, {1}},      {{701, 24}, {1}},
+                             {{7, 3, 40}, {0, 2}}, {{7, 3, 41}, {0, 2}}, {{700, 19}, {0}}};
     for (const Shape& shape : kShapes) {
       const Sizes out = output_sizes(shape.sizes, shape.axes);
       expect_each(ReduceSpec{.op = op, .axes = shape.axes}, type, default_output(op, type), shape.sizes, out, values);
@@ -73,6 +73,7 @@ class sanitizer : public OnDevice {
     for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {3, 4500}, {3, 4500});
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {40, 70}, {40, 70});
+      expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {701, 16}, {701, 16});
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {5, 1001}, {5, 1001});
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {2, 20001}, {2, 20001});
       expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 40}, {4, 6, 5, 40});
