@@ -148,7 +148,7 @@ Index tiles_of_block(const Step& step) {
     return step.kernel.tuning.panel_bytes / std::max<Index>(1, tile_bytes(step));
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = static_cast<Index>(tuning.lanes_per_row) * tuning.vector_bytes * tuning.unroll;
-  return tuning.threads / tuning.lanes_per_row * std::max<Index>(1, loads / std::max<Index>(1, tile_bytes(step)));
+  return step.launch.block / tuning.lanes_per_row * std::max<Index>(1, loads / std::max<Index>(1, tile_bytes(step)));
 }
 
 void fit_panels(Step& step, const DeviceFacts& device) {

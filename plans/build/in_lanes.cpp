@@ -21,9 +21,17 @@ constexpr Index kLoadsOfCutRuns = 4;
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
 Index blocks_of(const Step& step, const DeviceFacts& device) {
   const Index rows = elements(step.kept),
-              most = ceil_divide(rows, step.kernel.tuning.threads / step.kernel.tuning.lanes_per_row);
+              most = ceil_divide(rows, step.launch.block / step.kernel.tuning.lanes_per_row);
   return std::clamp<Index>(ceil_divide(rows, tiles_of_block(step)), std::min<Index>(most, device.multiprocessors),
                            most);
+}
+
+// Few rows are shared by all multiprocessors: a graph node for a softmax of [256,256] f32 takes 1.69 us in 64 blocks of
+// 64 threads, 1.96 us in 16 of 256.
+void share_few_rows(Step& step, const DeviceFacts& device) {
+  const Index lanes = elements(step.kept) * step.kernel.tuning.lanes_per_row, fewest = 2 * device.lanes;
+  const Index each = ceil_power_of_two(ceil_divide(lanes, device.multiprocessors));
+  step.launch.block = static_cast<int>(std::min<Index>(step.launch.block, std::max(each, fewest)));
 }
 
 Index row_bytes(const Problem& problem) {
@@ -70,6 +78,7 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0 && packs <= device.lanes * kLoadsOfCutRuns)
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(ceil_divide(packs, kLoadsOfCutRuns)));
+  share_few_rows(step, device);
   step.launch.grid = {1, blocks_of(step, device), 1};
   stay_for_rows(problem, device, step);
   return {.steps = {step}};

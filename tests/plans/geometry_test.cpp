@@ -53,6 +53,7 @@ TEST(Geometry, RegistersHoldWhatTheirLanesLoad) {
   step.kernel.scope = Scope::lanes;
   step.kernel.tuning = {.threads = 256, .lanes_per_row = 8, .vector_bytes = 16, .unroll = 4};
   step.part = 64;
+  step.launch.block = 256;
   EXPECT_EQ(tiles_of_block(step), 64) << "32 groups of lanes, two rows of 256 bytes each";
   settle(step, Residency::registers, kH200);
   EXPECT_EQ(step.kernel.residency, Residency::registers);
