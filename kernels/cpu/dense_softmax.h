@@ -1,6 +1,7 @@
 // Softmax of dense rows: short ones several at a time, those that fit the core's cache with one exponential an element,
 // and longer ones folded first and read again.
 #pragma once
+#include "kernels/cpu/batched_softmax.h"
 #include "kernels/cpu/dense_rows.h"
 #include "kernels/cpu/packed_softmax.h"
 #include "kernels/cpu/short_rows.h"
@@ -32,6 +33,15 @@ void packed_softmax(const Arguments& step, Index first, Index last) {
   each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
     softmax_of_packed_rows<T, kMap>(elements_at<T>(step.in, from), elements_at<T>(step.out, to), rows,
                                     elements(step.reduced), step);
+  });
+}
+
+template <class T, MapKind kMap, bool kStreams>
+[[gnu::noinline]] void batched_softmax(const Arguments& step, Index first, Index last) {
+  const Axis row = inner(step.kept);
+  each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
+    BatchedSoftmax<T, kMap, kStreams>(elements(step.reduced), row.in, step.scale, step.alpha)
+        .map(elements_at<T>(step.in, from), elements_at<T>(step.out, to), rows);
   });
 }
 
@@ -110,8 +120,10 @@ void dense_softmax(const Arguments& step, Index first, Index last) {
   using A = NumberOf<T>;
   [[maybe_unused]] constexpr Index kWidth = kLanes<LanesOf<A>>;
   const Index n = elements(step.reduced), bytes = n * static_cast<Index>(sizeof(A));
+  const Axis row = inner(step.kept);
+  if (step.reduced.rank <= 1 && step.kept.rank > 0 && are_batched_rows<A>(row, n))
+    return (step.past_caches ? batched_softmax<T, kMap, true> : batched_softmax<T, kMap, false>)(step, first, last);
   if (step.reduced.rank <= 1 && n < kLongRow<kMap, A>) {
-    const Axis row = inner(step.kept);
     if (row.in == n && row.out == n && are_packed_rows<T, kMap>(row.size, n, step))
       return packed_softmax<T, kMap>(step, first, last);
     if constexpr (!std::is_same_v<T, double>) {

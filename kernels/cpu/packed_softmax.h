@@ -10,8 +10,10 @@
 
 namespace ndfold::simd {
 
-/// Of the longest rows that are taken so, and of the longest that have tables of their lanes' rows.
-inline constexpr int kPackedVectors = 8, kVectorsOfTables = 4;
+/// Of the longest rows that have tables of their lanes' rows, and of the longest that are taken so.
+inline constexpr int kVectorsOfTables = 4;
+template <class V>
+inline constexpr int kPackedVectors = std::max<int>(kVectorsOfTables, kShortRowBytes / sizeof(V));
 
 /// A group is as many rows as there are lanes, so it has as many vectors as a row has elements. To be folded, rows come
 /// in slots of kSlots lanes; where those are whole vectors, in kVectors of them, or 0: as many as n needs.
@@ -26,7 +28,7 @@ class PackedSoftmax {
   static constexpr Index kTurnElements = 8192 / static_cast<Index>(sizeof(A));  // in L1 with all that belongs to them
 
  public:
-  static constexpr Index kLongest = (kLooksUp ? kVectors : kPackedVectors) * kWidth;
+  static constexpr Index kLongest = (kLooksUp ? kVectors : kPackedVectors<V>) * kWidth;
 
   PackedSoftmax(Index n, double scale, double alpha, bool past_caches)
       : n_(n),
@@ -281,8 +283,7 @@ class PackedSoftmax {
 
 /// Whether rows of n elements, so many in all, are better taken so than each in vectors of its own, by a scale that
 /// keeps the largest the largest. A softmax of 2 and 4 is quicker in slots; few rows are not worth the tables. Longer
-/// ones are where results are streamed, unless their last vectors are nearly full (2^24 f32 in rows of 65, 100, 112 and
-/// 127 on a Zen 4: 8.1, 7.1, 6.5 and 8.5 ms, in vectors of their own 11.0, 8.3, 7.5 and 8.0).
+/// ones are where results are streamed, unless their last vectors are nearly full.
 template <class T, MapKind kMap>
 bool are_packed_rows(Index rows, Index n, const Arguments& step) {
   using A = NumberOf<T>;
@@ -290,7 +291,7 @@ bool are_packed_rows(Index rows, Index n, const Arguments& step) {
   if constexpr (kExpandsLanes<A>) {
     if (n < 2 || rows * n < kWorthwhile || !(step.scale >= 0)) return false;
     if (n <= kVectorsOfTables * kWidth) return kMap == MapKind::log_softmax || (n != 2 && n != 4);
-    return step.past_caches && n <= kPackedVectors * kWidth && n % kWidth <= kWidth / 2;
+    return step.past_caches && n <= kPackedVectors<LanesOf<A>> * kWidth && n % kWidth <= kWidth / 2;
   }
   return false;
 }
@@ -308,7 +309,8 @@ void softmax_of_packed_rows(const T* x, T* y, Index rows, Index n, const Argumen
         if constexpr (slots() > 2 || (slots() == 2 && kMap == MapKind::log_softmax))
           map(std::integer_sequence<int, slots(), 1>());
       });
-    if (n > kVectorsOfTables * kWidth) return map(std::integer_sequence<int, kWidth, 0>());
+    if constexpr (kPackedVectors<LanesOf<A>> > kVectorsOfTables)
+      if (n > kVectorsOfTables * kWidth) return map(std::integer_sequence<int, kWidth, 0>());
     unrolled<kVectorsOfTables - 1>([&](auto i) {
       if ((n - 1) / kWidth == i + 1) map(std::integer_sequence<int, kWidth, i + 2>());
     });

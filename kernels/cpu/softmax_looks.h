@@ -11,6 +11,10 @@ inline constexpr int kAbreast = 4;
 template <class A>
 inline constexpr Index kTurn = kAbreast* kLanes<LanesOf<A>>;
 
+/// Rows of no more numbers than this many bytes share vectors or lanes (packed_softmax.h, short_rows.h), longer ones are
+/// taken in batches (batched_softmax.h).
+inline constexpr Index kShortRowBytes = 256;
+
 /// Elements whose powers are summed before the tree takes over: 16 additions deep.
 template <class A>
 inline constexpr Index kPowerLeaf = 16 * kTurn<A>;

@@ -34,10 +34,10 @@ TEST(packed_softmax, few_rows_and_negative_scales_are_not_taken_so) {
   EXPECT_FALSE(is_packed(10000, 7, -1, true));
   EXPECT_EQ(is_packed(10000, 7, 1, false), kCan);
   EXPECT_FALSE(is_packed(10000, 4 * kWidth + 1, 1, false)) << "nothing is streamed";
-  EXPECT_EQ(is_packed(10000, 4 * kWidth + 1, 1, true), kCan);
+  EXPECT_EQ(is_packed(10000, 4 * kWidth + 1, 1, true), kCan && kWidth < 16);
   EXPECT_FALSE(is_packed(10000, 5 * kWidth - 1, 1, true)) << "the last vector is nearly full";
-  EXPECT_EQ(is_packed(10000, 8 * kWidth, 1, true), kCan);
-  EXPECT_FALSE(is_packed(10000, 8 * kWidth + 1, 1, true));
+  EXPECT_EQ(is_packed(10000, 64, 1, true), kCan);
+  EXPECT_FALSE(is_packed(10000, 65, 1, true));
 }
 
 TEST(packed_softmax, what_is_not_finite_stays_in_its_row) {

@@ -1,0 +1,219 @@
+// Softmax of dense rows of a few vectors whose results lie one behind the other: a batch has as many rows as there are
+// lanes. While its powers are made, the maxima of the next are found and the results of the one before are written, a
+// whole line of the output after the other, whichever rows share it.
+#pragma once
+#include "kernels/cpu/across.h"
+#include "kernels/cpu/softmax_looks.h"
+
+namespace ndfold::simd {
+
+/// Of the longest rows that are taken so. 2^24 f32 on a Zen 4 in rows of 100, 128, 256 and 512, in
+/// elements/ns: 3.5, 4.4, 4.5 and 4.7, a row after the other or sixteen one look after the other 3.0, 3.1, 3.1 and 3.6;
+/// of 1500 4.0 and 4.4.
+inline constexpr Index kBatchedVectors = 32;
+
+template <class T, MapKind kMap, bool kStreams>
+class BatchedSoftmax {
+  using A = NumberOf<T>;
+  using V = LanesOf<A>;
+  static constexpr int kWidth = kLanes<V>, kRows = kWidth;
+  static constexpr bool kKeeps = kMap == MapKind::softmax;
+
+ public:
+  BatchedSoftmax(Index n, Index stride, double scale, double alpha)
+      : n_(n),
+        stride_(stride),
+        rest_(static_cast<int>(n % kWidth)),
+        pitch_((n + kWidth - 1) / kWidth * kWidth),
+        scale_(static_cast<A>(scale)),
+        alpha_(static_cast<A>(alpha)) {}
+
+  /// Rows from `x`, `stride` elements from each other, to `y`, side by side.
+  void map(const T* x, T* y, Index rows) {
+    skipped_ = filled_ = static_cast<int>((kWidth - unaligned_elements(y)) % kWidth);
+    first_line_ = line_ = y - skipped_;
+    at_once_ = rows_at_once(x, y);
+    Index now = std::min(rows, at_once_), before = 0;
+    find_maxima(x, now);
+    while (now > 0) {
+      rows -= now;
+      const T* const next = x + now * stride_;
+      const Index coming = std::min(rows, at_once_);
+      turn(x, now, next, coming, before);
+      x = next, before = now, now = coming, side_ ^= 1;
+    }
+    Batch& last = held_[side_ ^ 1];
+    for (Index r = 0; r < before; ++r) write_row(last, r);
+    flush();
+    if constexpr (kStreams) finish_streaming();
+  }
+
+ private:
+  struct Batch {
+    Batch() { store(all, splat<V>(0)); }
+    A* kept(Index at) { return all + kWidth + at; }
+    const A* kept(Index at) const { return all + kWidth + at; }
+
+    alignas(64)
+        A all[(kRows * kBatchedVectors + 2) * kWidth];  ///< lines begin before the first row, and end after the last
+    A shift[kRows], other[kRows];  ///< other: the factor of a softmax, the logarithm of a log_softmax
+  };
+
+  // A load waits for a store that is under way to the same place of another page. Rows of 127 f32 in batches of 16 lie
+  // 64 bytes behind the results that are written (2^24 of them: 6.3 ms), of 15 they lie 500 behind (4.5).
+  Index rows_at_once(const T* x, const T* y) const {
+    constexpr std::uintptr_t kPage = 4096, kUnderWay = 320;
+    if (stride_ != n_) return kRows;
+    const auto waits = [&](Index rows) {
+      return (reinterpret_cast<std::uintptr_t>(x + rows * n_) - reinterpret_cast<std::uintptr_t>(y)) % kPage >=
+             kPage - kUnderWay;
+    };
+    for (Index rows = kRows; rows > kRows / 2; --rows)
+      if (!waits(rows) && !waits(2 * rows)) return rows;
+    return kRows;
+  }
+
+  void find_maxima(const T* x, Index rows) {
+    V most[kRows];
+    for (Index r = 0; r < kRows; ++r)
+      most[r] = r < rows ? largest(x + r * stride_, n_, splat<V>(-kInfinity<V>)) : splat<V>(0);
+    store(held_[side_].shift, across(most, Larger()) * splat<V>(scale_));
+  }
+
+  [[gnu::noinline, gnu::flatten]] void turn(const T* x, Index now, const T* next, Index coming, Index before) {
+    Batch &here = held_[side_], &there = held_[side_ ^ 1];
+    V most[kRows], sum[kRows];
+    const Index ahead = ahead_of_writes(next, line_);
+    for (Index r = now; r < kRows; ++r) sum[r] = splat<V>(1), most[r] = splat<V>(0);
+    if (now == coming && now == before) {
+      for (Index r = 0; r < now; ++r)
+        row<true>(here, there, r, x + r * stride_, next + r * stride_, ahead, most[r], sum[r]);
+    } else {
+      for (Index r = 0; r < before; ++r) write_row(there, r);
+      for (Index r = 0; r < now; ++r) {
+        most[r] = splat<V>(-kInfinity<V>);
+        row<false>(here, there, r, x + r * stride_, nullptr, 0, most[r], sum[r]);
+      }
+      for (Index r = 0; r < coming; ++r) most[r] = largest(next + r * stride_, n_, splat<V>(-kInfinity<V>));
+    }
+    store(here.kept(now * pitch_), splat<V>(0));
+    const V total = across(sum, std::plus<>());
+    const V other = kKeeps ? splat<V>(alpha_) / total : V{packet::plog(total.value)};
+    store(here.other, select(equal(total, total), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
+    store(there.shift, across(most, Larger()) * splat<V>(scale_));
+  }
+
+  // What a row's elements become, of what is kept of them.
+  struct Results {
+    V other, alpha;
+    [[gnu::always_inline]] V operator()(const A* kept) const {
+      if constexpr (kKeeps)
+        return load<V>(kept) * other;
+      else
+        return (load<V>(kept) - other) * alpha;
+    }
+  };
+  [[gnu::always_inline]] Results results(const Batch& batch, Index r) const {
+    return {splat<V>(batch.other[r]), splat<V>(alpha_)};
+  }
+
+  template <bool kAll>
+  [[gnu::always_inline]] void row(Batch& here, const Batch& there, Index r, const T* x, const T* next, Index ahead,
+                                  V& most_of_row, V& sum_of_row) {
+    const Exponent<A> exponent(scale_, here.shift[r]);
+    A* const kept = here.kept(r * pitch_);
+    const Results result = results(there, r);
+    const A* const from = there.kept(r * pitch_ - filled_);
+    V most = splat<V>(-kInfinity<V>), sum = splat<V>(0), line;
+    if constexpr (kAll) line = select(first_lanes<A>(filled_), carry_, result(from));
+    Index i = 0;
+    for (; i + kWidth <= n_; i += kWidth) {
+      const V element = load_elements(x + i);
+      if constexpr (kAll) {
+        most = any_maximum(most, load_elements(next + i));
+        ask_early(next + i + ahead);
+        const V following = result(from + i + kWidth);
+        if (i == 0 && line_ == first_line_) [[unlikely]]
+          begin_lines(line);
+        else
+          put<kStreams>(line_ + i, line);
+        line = following;
+      }
+      const V shifted = exponent(element), power = power_below_one(shifted);
+      store(kept + i, kKeeps ? power : shifted);
+      sum = sum + power;
+    }
+    if (rest_ > 0) {
+      if constexpr (kAll) {
+        most = any_maximum(most, select(first_lanes<A>(rest_), load_elements(next + i, rest_), most));
+        ask_early(next + i + ahead);
+      }
+      const V shifted = exponent(load_elements(x + i, rest_));
+      const V power = select(first_lanes<A>(rest_), power_below_one(shifted), splat<V>(0));
+      store(kept + i, kKeeps ? power : shifted);
+      sum = sum + power;
+    }
+    if constexpr (kAll) {
+      filled_ += rest_;
+      if (filled_ >= kWidth) {
+        put<kStreams>(line_ + i, line);
+        i += kWidth, filled_ -= kWidth;
+        line = result(from + i);
+      }
+      carry_ = line;
+      line_ += i;
+      most_of_row = most;
+    }
+    sum_of_row = sum;
+  }
+
+  [[gnu::noinline, gnu::flatten]] void write_row(const Batch& batch, Index r) {
+    const Results result = results(batch, r);
+    const A* const from = batch.kept(r * pitch_ - filled_);
+    V line = select(first_lanes<A>(filled_), carry_, result(from));
+    const Index lines = (filled_ + n_) / kWidth;
+    for (Index l = 0; l < lines; ++l) {
+      if (line_ == first_line_)
+        begin_lines(line);
+      else
+        put<kStreams>(line_, line);
+      line_ += kWidth;
+      line = result(from + (l + 1) * kWidth);
+    }
+    carry_ = line;
+    filled_ = static_cast<int>((filled_ + n_) % kWidth);
+  }
+
+  // The first line may begin with what is not ours.
+  [[gnu::noinline]] void begin_lines(V line) {
+    T all[kWidth];
+    store_elements(all, line);
+    std::copy(all + skipped_, all + kWidth, line_ + skipped_);
+  }
+  void flush() {
+    T all[kWidth];
+    store_elements(all, carry_);
+    const int begin = line_ == first_line_ ? skipped_ : 0;
+    std::copy(all + begin, all + std::max(begin, filled_), line_ + begin);
+  }
+
+  const Index n_, stride_;
+  const int rest_;
+  const Index pitch_;
+  const A scale_, alpha_;
+  T *first_line_ = nullptr, *line_ = nullptr;
+  int skipped_ = 0, filled_ = 0;  ///< lanes of a line that are not ours, that are made already
+  V carry_ = splat<V>(0);
+  int side_ = 0;
+  Index at_once_ = kRows;
+  Batch held_[2];
+};
+
+/// Whether rows of n elements, as many as `row` has, are softmaxes in batches.
+template <class A>
+bool are_batched_rows(const Axis& row, Index n) {
+  constexpr Index kWidth = kLanes<LanesOf<A>>, kShort = kShortRowBytes / sizeof(A), kWorthwhile = 2 * kWidth;
+  return n > kShort && n <= kBatchedVectors * kWidth && row.out == n && row.size >= kWorthwhile;
+}
+
+}  // namespace ndfold::simd
