@@ -55,14 +55,15 @@ struct NothingElse {
 
 /// Powers of rows in their slot, around the maximum so far: summed, and kept where kKeeps says so. After each row's
 /// also(row) is called and a row ahead is fetched: memory and arithmetic overlap.
-template <bool kKeeps, int kGroups, class A, class Also>
-[[gnu::flatten, gnu::noinline]] void sum_powers(A* slot, int rows, const std::array<LanesOf<A>, kGroups>& maxima,
-                                                TileStates<A, kGroups>& states, const RowsAhead& ahead,
-                                                const Also& also_by_row) {
+template <bool kKeeps, int kGroups, class A, class Power, class Also>
+[[gnu::always_inline]] inline void sum_powers_by(const Power& power_of, A* slot, int rows,
+                                                 const std::array<LanesOf<A>, kGroups>& maxima,
+                                                 LanesOf<A> (&total)[kGroups], const RowsAhead& ahead,
+                                                 const Also& also_by_row) {
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
   const Also also = also_by_row;  // a copy: what the rows' stores cannot reach stays in registers
-  V pivot[kGroups], total[kGroups];
+  V pivot[kGroups];
   for (int g = 0; g < kGroups; ++g) {
     pivot[g] = OnlineSoftmax<V>().pivot(maxima[static_cast<std::size_t>(g)], 0);
     total[g] = splat<V>(0);
@@ -75,13 +76,37 @@ template <bool kKeeps, int kGroups, class A, class Also>
       ahead.fetch<kGroups>(r);
       for (int g = 0; g < kGroups; ++g) {
         A* at = slot + (r * kGroups + g) * kWidth;
-        const V power = exponential(load<V>(at) - pivot[g]);
+        const V power = power_of(load<V>(at) - pivot[g]);
         if constexpr (kKeeps) store(at, power);
         sum[g] = sum[g] + power;
       }
       also(r);
     }
     for (int g = 0; g < kGroups; ++g) total[g] = total[g] + sum[g];
+  }
+}
+
+/// Around +inf, measured as 0, some powers are infinite. Kept ones need not be right: a softmax makes NaN of them all.
+template <int kGroups, class A>
+[[gnu::noinline]] void sum_around_infinity(A* slot, int rows, const std::array<LanesOf<A>, kGroups>& maxima,
+                                           LanesOf<A> (&total)[kGroups], const RowsAhead& ahead) {
+  sum_powers_by<false, kGroups, A>([](auto x) { return exponential(x); }, slot, rows, maxima, total, ahead,
+                                   NothingElse());
+}
+
+/// The same, added to the tile's states.
+template <bool kKeeps, int kGroups, class A, class Also>
+[[gnu::flatten, gnu::noinline]] void sum_powers(A* slot, int rows, const std::array<LanesOf<A>, kGroups>& maxima,
+                                                TileStates<A, kGroups>& states, const RowsAhead& ahead,
+                                                const Also& also) {
+  using V = LanesOf<A>;
+  V total[kGroups];
+  sum_powers_by<kKeeps, kGroups, A>([](V x) { return power_below_one(x); }, slot, rows, maxima, total, ahead, also);
+  if constexpr (!kKeeps) {
+    Mask<A> infinite = equal(maxima[0], splat<V>(kInfinity<V>));
+    for (const V& max : maxima) infinite = either(infinite, equal(max, splat<V>(kInfinity<V>)));
+    if (any(infinite)) [[unlikely]]
+      sum_around_infinity<kGroups, A>(slot, rows, maxima, total, ahead);
   }
   for (int g = 0; g < kGroups; ++g) states.take(g, maxima[static_cast<std::size_t>(g)], total[g]);
   states.end_rows();

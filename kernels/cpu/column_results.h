@@ -74,56 +74,95 @@ class TileOutput {
         past_caches_(direct_ && step.past_caches) {}
 
   bool is_direct() const { return direct_; }
-  A* row(const RowOffsets& rows, int r) const { return reinterpret_cast<A*>(to_ + rows.out[r]); }
-  Index column(int group) const { return ColumnPlace<V>::first(group, columns_); }
 
-  /// Whether results had better pass the caches by, and can: they fill lines.
-  bool streams(const RowOffsets& rows) const {
-    return past_caches_ && columns_ % kWidth == 0 && begins_line(to_) && rows.out_bits % kLineBytes == 0;
+  /// Says what is written after this: lines that both share wait for it.
+  void precede(TileOutput& next) {
+    is_followed_ = next.is_preceded_ = past_caches_ && next.past_caches_ && columns_ % kWidth == 0 &&
+                                       to_ + columns_ * static_cast<Index>(sizeof(A)) == next.to_;
   }
 
-  /// Calls work(put), where put(row, values) writes the groups of a row that is direct.
+  /// Calls work(put), where put(row, values) writes the groups of a row that is direct. `ends` has room for the last
+  /// group of each row, where rows that begin anywhere in a line wait for the next tile; or is nothing.
   template <int kGroups, class Work>
-  void with_put(const RowOffsets& rows, const Work& work) const {
-    const Index last = column(kGroups - 1);
+  void with_put(const RowOffsets& rows, A* ends, const Work& work) const {
+    const Index last = ColumnPlace<V>::first(kGroups - 1, columns_);
     std::byte* const base = to_;
     const Index* const out = rows.out;
-    const auto to = [=](int r, int g) {
-      return reinterpret_cast<A*>(base + out[r]) + (g + 1 < kGroups ? g * kWidth : last);
-    };
-    if (streams(rows))
-      work([=](int r, int g, V value) { stream(to(r, g), value); });
-    else
-      work([=, late = past_caches_ ? rows.count - kFetchedRows : 0](int r, int g, V value) {
-        if (g == 0 && r < late) fetch_for_writing(to(r + kFetchedRows, 0), kGroups);
-        store(to(r, g), value);
+    const auto row = [=](int r) { return reinterpret_cast<A*>(base + out[r]); };
+    using Values = std::array<V, kGroups>;
+    const int rest = static_cast<int>(columns_ % kWidth);
+    if (past_caches_ && rest == 0 && begins_line(to_) && rows.out_bits % kLineBytes == 0) {
+      work([=](int r, const Values& values) {
+        A* const to = row(r);
+        for (int g = 0; g < kGroups; ++g) stream(to + g * kWidth, values[static_cast<std::size_t>(g)]);
       });
+    } else if (past_caches_ && ends != nullptr) {
+      const Index ahead = rows.count > 1 ? kFetchedRows * (out[1] - out[0]) : 0, bytes = columns_ * sizeof(A);
+      work([=, is_first = !is_preceded_, is_last = !is_followed_](int r, const Values& values) {
+        if (is_first) __builtin_prefetch(base + out[r] + ahead, 1);
+        if (is_last) __builtin_prefetch(base + out[r] + ahead + bytes - 1, 1);
+        stream_row<kGroups>(row(r), values, rest, ends + r * kWidth, is_first, is_last);
+      });
+    } else {
+      work([=, late = past_caches_ ? rows.count - kFetchedRows : 0](int r, const Values& values) {
+        if (r < late) fetch_for_writing(row(r + kFetchedRows), kGroups);
+        A* const to = row(r);
+        for (int g = 0; g < kGroups; ++g)
+          store(to + (g + 1 < kGroups ? g * kWidth : last), values[static_cast<std::size_t>(g)]);
+      });
+    }
   }
 
   /// A row's groups one right after the other: stores between them would part what goes to memory together.
   template <int kGroups, class Put, class Result>
-  static void put_row(const Put& put, int r, const Result& result) {
+  [[gnu::always_inline]] static void put_row(const Put& put, int r, const Result& result) {
     std::array<V, kGroups> values;
     for (int g = 0; g < kGroups; ++g) values[static_cast<std::size_t>(g)] = result(r, g);
-    for (int g = 0; g < kGroups; ++g) put(r, g, values[static_cast<std::size_t>(g)]);
+    put(r, values);
   }
 
   /// Writes result(row, group) for all rows.
   template <int kGroups, class Result>
-  void write(const RowOffsets& rows, const Result& result) const {
+  void write(const RowOffsets& rows, A* ends, const Result& result) const {
     if (!direct_) {
       alignas(64) A mapped[kTileRows * kGroups * kWidth];
       for (int r = 0; r < rows.count; ++r)
         for (int g = 0; g < kGroups; ++g) store(mapped + (r * kGroups + g) * kWidth, result(r, g));
       return write_rows(elsewhere_, to_, columns_, rows, kGroups, mapped);
     }
-    with_put<kGroups>(rows, [&](const auto& put) {
+    with_put<kGroups>(rows, ends, [&](const auto& put) {
       for (int r = 0; r < rows.count; ++r) put_row<kGroups>(put, r, result);
     });
   }
 
  private:
-  // Rows that share lines with other tiles go through the caches, which read a line before they write to it.
+  // Whole lines of a row that begins anywhere in one: the first needs the end of the tile before, the end waits for the
+  // tile after it. Of the last group `rest` lanes are the row's, the last ones, or all.
+  template <int kGroups>
+  [[gnu::always_inline]] static void stream_row(A* to, const std::array<V, kGroups>& values, int rest, A* end,
+                                                bool is_first, bool is_last) {
+    const int skipped = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(A) % kWidth);
+    const Joining<A> joined(skipped);
+    A* const line = to - skipped;
+    V before = load<V>(end);
+    const int whole = rest > 0 ? kGroups - 1 : kGroups;
+    for (int g = 0; g < kGroups; ++g) {
+      if (g == whole) break;
+      const V here = values[static_cast<std::size_t>(g)];
+      if (g == 0 && is_first && skipped > 0)
+        store_first(to, here, static_cast<int>(kWidth) - skipped);
+      else
+        stream(line + g * kWidth, joined(before, here));
+      before = here;
+    }
+    if (!is_last) return store(end, before);
+    if (skipped > 0) store_first(line + whole * kWidth, joined(before, before), skipped);
+    if (rest == 0) return;
+    const V last = values[static_cast<std::size_t>(kGroups - 1)];
+    store_first(to + whole * kWidth, Joining<A>(rest)(last, last), rest);
+  }
+
+  // Rows that share lines go through the caches, which read a line before they write to it.
   static constexpr int kFetchedRows = 16;
   [[gnu::always_inline]] static void fetch_for_writing(const A* row, int groups) {
     for (int g = 0; g < groups; ++g) __builtin_prefetch(row + g * kWidth, 1);
@@ -134,6 +173,7 @@ class TileOutput {
   Index columns_ = 0;
   TileTarget elsewhere_ = {};
   bool direct_ = false, past_caches_ = false;
+  bool is_preceded_ = false, is_followed_ = false;
 };
 
 }  // namespace ndfold::simd

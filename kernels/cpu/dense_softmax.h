@@ -123,7 +123,7 @@ void dense_softmax(const Arguments& step, Index first, Index last) {
   const Axis row = inner(step.kept);
   if (step.reduced.rank <= 1 && step.kept.rank > 0 && are_batched_rows<A>(row, n))
     return (step.past_caches ? batched_softmax<T, kMap, true> : batched_softmax<T, kMap, false>)(step, first, last);
-  if (step.reduced.rank <= 1 && n < kLongRow<kMap, A>) {
+  if (step.reduced.rank <= 1 && n < kLongRow<A>) {
     if (row.in == n && row.out == n && are_packed_rows<T, kMap>(row.size, n, step))
       return packed_softmax<T, kMap>(step, first, last);
     if constexpr (!std::is_same_v<T, double>) {

@@ -132,18 +132,16 @@ class ShortRows {
   A* powers_;
 };
 
-/// Rows of fewer vectors are taken several at a time: a batch and its powers are near L1 ([256,256] f32 on a Zen 4: 20
-/// us, in turn 30). What needs a logarithm, and keeps no powers, wins longer.
-template <MapKind kMap>
-inline constexpr Index kShortVectors = kMap == MapKind::softmax ? 20 : 32;
-template <MapKind kMap, class A>
-inline constexpr Index kLongRow = kShortVectors<kMap>* kLanes<LanesOf<A>>;
+/// Rows of fewer vectors are taken several at a time, in batches where their results lie one behind the other
+/// (batched_softmax.h), else so: a batch and its powers are near the first cache. Longer ones in turn.
+template <class A>
+inline constexpr Index kLongRow = 33 * kLanes<LanesOf<A>>;
 
 template <class T, MapKind kMap, int kVectors>
 void map_short_rows(const RowGroup<T>& group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
   using Rows = ShortRows<T, kMap, kVectors>;
-  alignas(64) A powers[Rows::kAtOnce * kLongRow<kMap, A>];
+  alignas(64) A powers[Rows::kAtOnce * kLongRow<A>];
   const Rows kernel(n, scale, alpha, powers);
   WaitingLines<T> nothing;
   for (Index row = 0; row < group.rows; row += Rows::kAtOnce)
@@ -158,7 +156,7 @@ template <class T, MapKind kMap, int kVectors>
 void stream_short_rows(const RowGroup<T>& group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
   using Rows = ShortRows<T, kMap, kVectors>;
-  constexpr Index kWidth = kLanes<LanesOf<A>>, kBatch = Rows::kAtOnce * kLongRow<kMap, A>;
+  constexpr Index kWidth = kLanes<LanesOf<A>>, kBatch = Rows::kAtOnce * kLongRow<A>;
   alignas(64) A powers[kBatch];
   alignas(64) T staged[2][kBatch + kWidth];
   const Rows kernel(n, scale, alpha, powers);

@@ -11,7 +11,7 @@ template <MapKind kMap, int kGroups, class A>
                                               const TileNormalizer<A>& normalizer, const TileOutput<A>& output) {
   using V = LanesOf<A>;
   const TileNormalizer<A> by = normalizer;  // copies: what the rows' stores cannot reach stays in registers
-  output.template write<kGroups>(rows, [=, &ahead](int r, int g) {
+  output.template write<kGroups>(rows, nullptr, [=, &ahead](int r, int g) {
     if (g == 0) ahead.fetch<kGroups>(r);
     const V x = load<V>(slot + (r * kGroups + g) * kLanes<V>);
     return normalized<kMap>(x, splat<V>(1), by.shift[g], by.rest[g], by.factor[g]);

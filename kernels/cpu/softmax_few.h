@@ -102,6 +102,11 @@ template <class T, class A = NumberOf<T>>
   }
 }
 
+/// As many rows as registers hold beside what powers need. 2^24 f32 on a Zen 4 in 3, 8, 9 and 16 rows: 2.7, 3.2, 3.9
+/// and 2.2 elements/ns; read, mapped and written one after the other 1.6, 1.9, 2.4 and 1.6.
+template <class T>
+inline constexpr int kMostHeld = std::is_same_v<T, float>&& kLanes<Lanes<float>> == 16 ? 16 : 8;
+
 /// The elements that are read next, asked for while results are made of those at hand, a group's as they lie.
 struct ComingFew {
   const std::byte* from;
@@ -152,6 +157,56 @@ template <MapKind kMap, class A>
 void map_few(A* slot, Index groups, int rows, A alpha, const ComingFew& coming) {
   const auto map = rows == 4 ? map_few<kMap, A, 2> : rows == 8 ? map_few<kMap, A, 4> : map_few<kMap, A, 0>;
   map(slot, groups, rows, alpha, coming);
+}
+
+/// Rows that registers hold, from where they lie to where results belong, both along rows: groups of columns in turn.
+template <MapKind kMap, int kRows, bool kStreams, class T, class A = NumberOf<T>>
+[[gnu::flatten, gnu::noinline]] void map_held_rows(const T* x, const Index* in, T* y, const Index* out, Index columns,
+                                                   A by, A alpha, const ComingFew& coming_rows) {
+  using V = LanesOf<A>;
+  constexpr int kWidth = kLanes<V>;
+  const ComingFew coming = coming_rows;
+  const V scale = splat<V>(by), times = splat<V>(alpha);
+  const auto group = [&](Index at, const auto& load_row, const auto& put_row) {
+    V here[kRows];
+    for (int r = 0; r < kRows; ++r) here[r] = load_row(x + in[r] + at) * scale;
+    V max = here[0];
+    for (int r = 1; r < kRows; ++r) max = any_maximum(max, here[r]);
+    V powers[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      here[r] = here[r] - max;
+      powers[r] = power_below_one(here[r]);
+    }
+    V sum;
+    if constexpr (kRows == 4 || kRows == 8) {  // by halves, as map_few
+      V sums[kRows / 2];
+      for (int r = 0; r < kRows / 2; ++r) sums[r] = powers[r] + powers[r + kRows / 2];
+      for (int half = kRows / 4; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r) sums[r] = sums[r] + sums[r + half];
+      sum = sums[0];
+    } else {
+      sum = splat<V>(0);
+      for (int r = 0; r < kRows; ++r) sum = sum + powers[r];
+    }
+    if constexpr (kMap == MapKind::softmax) {
+      const V factor = times / sum;
+      for (int r = 0; r < kRows; ++r) put_row(y + out[r] + at, powers[r] * factor);
+    } else {
+      const V rest = {packet::plog(sum.value)};
+      for (int r = 0; r < kRows; ++r) put_row(y + out[r] + at, (here[r] - rest) * times);
+    }
+  };
+  Index g = 0;
+  for (; (g + 1) * kWidth <= columns; ++g) {
+    for (int r = 0; r < kRows; ++r) coming.ask(g, r);
+    group(
+        g * kWidth, [](const T* at) { return load_elements(at); }, [](T* at, V value) { put<kStreams>(at, value); });
+  }
+  const int some = static_cast<int>(columns - g * kWidth);
+  if (some > 0)
+    group(
+        g * kWidth, [=](const T* at) { return load_elements(at, some); },
+        [=](T* at, V value) { store_elements(at, value, some); });
 }
 
 template <class A>
@@ -217,7 +272,33 @@ class FewRows {
     return true;
   }
 
+  // Rows of one type, few enough for registers.
+  bool hold_rows(const std::byte* in, std::byte* out, Index columns) const {
+    if (!in_.along || !out_.along || step_.input != step_.output) return false;
+    bool is_done = false;
+    visit_elements<A>(step_.input, [&]<class T>(T) {
+      T* const y = reinterpret_cast<T*>(out);
+      bool streams = step_.past_caches;
+      for (int r = 0; r < rows_; ++r) streams = streams && unaligned_elements(y + out_.rows[r]) == 0;
+      unrolled<kMostHeld<T> - 1>([&](auto i) {
+        if (constexpr int kRows = i + 2; rows_ == kRows) {
+          const auto map = step_.sink == SinkKind::softmax ? held_rows<MapKind::softmax, kRows, T>(streams)
+                                                           : held_rows<MapKind::log_softmax, kRows, T>(streams);
+          map(reinterpret_cast<const T*>(in), in_.rows, y, out_.rows, columns, static_cast<A>(step_.scale),
+              static_cast<A>(step_.alpha), coming_);
+          is_done = true;
+        }
+      });
+    });
+    return is_done;
+  }
+  template <MapKind kMap, int kRows, class T>
+  static auto held_rows(bool streams) {
+    return streams ? map_held_rows<kMap, kRows, true, T> : map_held_rows<kMap, kRows, false, T>;
+  }
+
   void chunk(const std::byte* in, std::byte* out, Index columns) {
+    if (hold_rows(in, out, columns)) return;
     alignas(64) A slot[kSlot];
     const V scale = splat<V>(static_cast<A>(step_.scale));
     visit_elements<A>(step_.input,

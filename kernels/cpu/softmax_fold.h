@@ -130,7 +130,7 @@ void fold_dense_rows(const Arguments& step, Index first, Index last) {
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   const Index reduced = elements(step.reduced);
   if constexpr (std::is_same_v<F<A>, LogSumExp<A>>)
-    if (reduced < 2 * kLongRow<MapKind::log_softmax, A> && step.sink == SinkKind::store && step.parts == 1 &&
+    if (reduced < 2 * kLongRow<A> && step.sink == SinkKind::store && step.parts == 1 &&
         step.repeat == 1)
       return logsumexp_short_rows<T>(step, first, last);
   SoftmaxFold<T> states(step.scale);

@@ -25,6 +25,8 @@ class SlabSoftmax {
   /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
   void turn(const Tile& tile, const std::byte* following) {
     const int groups = groups_of(tile);
+    next_output_ = TileOutput<A>(step_, tile);
+    if (groups_ > 0) output_.precede(next_output_);
     if (groups != groups_) finish();
     with_groups(groups, [&](auto count) { turn<count()>(tile, following); });
     groups_ = groups;
@@ -44,6 +46,7 @@ class SlabSoftmax {
   static int groups_of(const Tile& tile) { return static_cast<int>(ColumnPlace<V>::groups(tile.columns)); }
 
   A* slot(Index leaf) { return slots_ + leaf * kSlot; }
+  A* ends(Index leaf) { return ends_ + leaf * kTileRows * kWidth; }
   V* maxima(Index leaf) { return maxima_ + leaf * kTileGroups; }
 
   template <int kGroups>
@@ -73,7 +76,7 @@ class SlabSoftmax {
       else
         powers(NothingElse());
     }
-    output_ = TileOutput<A>(step_, tile);
+    output_ = next_output_;
     MaxAndSum<V>* const all = states.result();
     if (run_ > 1) meet_in_runs<A>(run_, tile.columns, all);
     by_ = TileNormalizer<A>(kMap, all, kGroups, step_.alpha);
@@ -84,7 +87,7 @@ class SlabSoftmax {
   void while_writing(Index leaf, const RowOffsets& offsets, const Work& work) {
     const auto result = results<kGroups>(leaf);
     const int count = offsets.count;
-    output_.template with_put<kGroups>(offsets, [&](const auto& put) {
+    output_.template with_put<kGroups>(offsets, ends(leaf), [&](const auto& put) {
       work([=](int r) {
         if (r < count) TileOutput<A>::template put_row<kGroups>(put, r, result);
       });
@@ -93,7 +96,7 @@ class SlabSoftmax {
 
   template <int kGroups>
   void write(Index leaf, const RowOffsets& offsets) {
-    output_.template write<kGroups>(offsets, results<kGroups>(leaf));
+    output_.template write<kGroups>(offsets, ends(leaf), results<kGroups>(leaf));
   }
 
   /// Makes results of a leaf that waits, a (row, group) at a time.
@@ -119,10 +122,11 @@ class SlabSoftmax {
   const Index rows_, run_;
   RowOffsets first_;
   int groups_ = 0;  ///< of the tile that waits; 0 when none does
-  TileOutput<A> output_;
+  TileOutput<A> output_, next_output_;
   TileNormalizer<A> by_;
   V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to
   alignas(64) A slots_[kSlabRows / kTileRows * kSlot];
+  alignas(64) A ends_[kSlabRows * kWidth];  ///< of rows whose lines the next tile completes
 };
 
 template <MapKind kMap, class A>

@@ -2,6 +2,8 @@
 #pragma once
 #include "kernels/cpu/lanes.h"
 
+#include <array>
+
 namespace ndfold::simd {
 
 inline constexpr Index kLineBytes = 64;
@@ -24,6 +26,46 @@ void stream(A* to, Lanes<A> lanes) {
   store(to, lanes);
 }
 #endif
+
+/// The last `count` lanes of `a`, then the first of `b`: how vectors that lie `count` lanes after a line fill lines.
+template <class A>
+class Joining {
+  using V = Lanes<A>;
+  static constexpr int kWidth = kLanes<V>;
+
+ public:
+#if defined(__AVX512F__)
+  explicit Joining(int count) {
+    using Number = std::conditional_t<sizeof(A) == 4, std::int32_t, std::int64_t>;
+    alignas(64) static constexpr auto kNumbers = [] {
+      std::array<Number, 2 * kWidth> all{};
+      for (int i = 0; i < 2 * kWidth; ++i) all[static_cast<std::size_t>(i)] = static_cast<Number>(i);
+      return all;
+    }();
+    from_ = _mm512_loadu_si512(kNumbers.data() + kWidth - count);
+  }
+  [[gnu::always_inline]] V operator()(V a, V b) const {
+    if constexpr (sizeof(A) == 4)
+      return {_mm512_permutex2var_ps(a.value, from_, b.value)};
+    else
+      return {_mm512_permutex2var_pd(a.value, from_, b.value)};
+  }
+
+ private:
+  __m512i from_;
+#else
+  explicit Joining(int count) : from_(kWidth - count) {}
+  V operator()(V a, V b) const {
+    alignas(64) A both[2 * kWidth];
+    store(both, a);
+    store(both + kWidth, b);
+    return load<V>(both + from_);
+  }
+
+ private:
+  int from_;
+#endif
+};
 
 /// Before another thread may read what was streamed.
 inline void finish_streams() {

@@ -14,8 +14,7 @@ constexpr Index kWidth = simd::kLanes<simd::LanesOf<A>>;
 template <class T>
 void expect_softmax(double bound) {
   using A = simd::NumberOf<T>;
-  const Index short_row = simd::kShortRowBytes / static_cast<Index>(sizeof(A)),
-              longest = simd::kBatchedVectors * kWidth<A>;
+  const Index short_row = simd::kShortRowBytes / static_cast<Index>(sizeof(A)), longest = simd::kLongRow<A> - 1;
   for (Index length = short_row + 1; length <= longest;
        length += length < short_row + kWidth<A> ? 1 : 3 * kWidth<A> + 7)
     for (const Index rows : {2 * kWidth<A>, 2 * kWidth<A> + 1, 5 * kWidth<A> - 1})
@@ -37,8 +36,8 @@ TEST(batched_softmax, of_many_side_by_side_rows_of_a_few_vectors_alone) {
   };
   EXPECT_FALSE(is_batched(1000, 64, 64)) << "short";
   EXPECT_TRUE(is_batched(1000, 65, 65));
-  EXPECT_TRUE(is_batched(1000, 32 * kWidth<float>, 32 * kWidth<float>));
-  EXPECT_FALSE(is_batched(1000, 32 * kWidth<float> + 1, 32 * kWidth<float> + 1)) << "long";
+  EXPECT_TRUE(is_batched(1000, 33 * kWidth<float> - 1, 33 * kWidth<float> - 1));
+  EXPECT_FALSE(is_batched(1000, 33 * kWidth<float>, 33 * kWidth<float>)) << "long";
   EXPECT_FALSE(is_batched(1000, 65, 66)) << "results apart";
   EXPECT_FALSE(is_batched(2 * kWidth<float> - 1, 65, 65)) << "few";
 }

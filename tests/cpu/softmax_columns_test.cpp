@@ -156,6 +156,32 @@ TEST(SoftmaxColumns, IsRightWhereverPowersWait) {
         }
 }
 
+// As many rows as registers hold, and one more.
+TEST(SoftmaxColumns, IsRightForFewRows) {
+  for (Index rows = 2; rows <= 17; ++rows)
+    for (const Index columns : {1, 15, 16, 17, 48, 1000, 1024})
+      for (const Index shift : {0, 3})
+        for (const SinkKind kind : {SinkKind::softmax, SinkKind::log_softmax}) {
+          SCOPED_TRACE(::testing::Message()
+                       << rows << " rows, " << columns << " columns, " << shift << " after a line");
+          check(Problem(2, rows, columns, 512, shift), kind, Residency::scratch);
+          if (::testing::Test::HasFailure()) return;
+        }
+}
+
+// Rows that begin anywhere in a line, in tiles that follow one another, end with a row and end within a group.
+TEST(SoftmaxColumns, FillsLinesThatTilesShare) {
+  for (const Index rows : {18, 64, 130})
+    for (const Index columns : {64, 72, 128, 136, 200, 333, 448, 515})
+      for (const Index panel : {64, 256})
+        for (const Index shift : {0, 1, 8, 15}) {
+          SCOPED_TRACE(::testing::Message()
+                       << rows << " rows, " << columns << " columns, " << shift << " after a line");
+          check(Problem(2, rows, columns, panel, shift), SinkKind::softmax, Residency::scratch);
+          if (::testing::Test::HasFailure()) return;
+        }
+}
+
 // Where the elements of [rows, columns] are: strides from one row to the next, and from one column to the next.
 struct Place {
   Index row, column;
