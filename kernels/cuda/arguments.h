@@ -97,7 +97,6 @@ struct Arguments {
   bool results_lie_alike = false;  ///< rows: results of a line lie as its elements do
   bool begins_alike = false;       ///< cut lines: every result lies as far from a whole pack as its element
   KernelOf kernel = KernelOf::all;
-  // What every kernel of rows reads comes first: each further 64 bytes cost a short one 20 to 60 ns.
   AxisNumbers lane_axis;
   AxisGroup tile;
 
