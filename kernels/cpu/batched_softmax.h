@@ -18,7 +18,7 @@ class BatchedSoftmax {
   BatchedSoftmax(Index n, Index stride, double scale, double alpha)
       : n_(n),
         stride_(stride),
-        rest_(static_cast<int>(n % kWidth)),
+        rest_(static_cast<int>((n - 1) % kWidth + 1)),
         pitch_((n + kWidth - 1) / kWidth * kWidth),
         scale_(static_cast<A>(scale)),
         alpha_(static_cast<A>(alpha)) {}
@@ -119,18 +119,17 @@ class BatchedSoftmax {
     const Results result = results(there, r);
     const A* const from = there.kept(r * pitch_ - filled_);
     V most = splat<V>(-kInfinity<V>), sum = splat<V>(0), line;
-    if (const Index end = n_ - rest_; rest_ > 0) {  // first, as short_rows.h: results have the same bits
-      if constexpr (kAll) {
-        most = select(first_lanes<A>(rest_), load_elements(next + end, rest_), most);
-        ask_early(next + end + ahead);
-      }
-      const V shifted = exponent(load_elements(x + end, rest_));
-      sum = select(first_lanes<A>(rest_), power_below_one(shifted), sum);
-      store(kept + end, kKeeps ? sum : shifted);
+    const Index end = n_ - rest_;  // the last vector first, as short_rows.h: results have the same bits
+    if constexpr (kAll) {
+      most = select(first_lanes<A>(rest_), load_elements(next + end, rest_), most);
+      ask_early(next + end + ahead);
     }
+    const V last = exponent(load_elements(x + end, rest_));
+    sum = select(first_lanes<A>(rest_), power_below_one(last), sum);
+    store(kept + end, kKeeps ? sum : last);
     if constexpr (kAll) line = select(first_lanes<A>(filled_), carry_, result(from));
     Index i = 0;
-    for (; i + kWidth <= n_; i += kWidth) {
+    for (; i < end; i += kWidth) {
       const V element = load_elements(x + i);
       if constexpr (kAll) {
         most = any_maximum(most, load_elements(next + i));

@@ -67,10 +67,10 @@ void expect_dense_bits(Index rows, Index n, Index stride, bool falls_out, SinkKi
 
 TEST(gathered_rows, have_the_bits_of_dense_rows) {
   for (const SinkKind kind : {SinkKind::softmax, SinkKind::log_softmax})
-    for (const Index n : {17, 33, 100, 600, 4099, 40000})
+    for (const Index n : {17, 33, 100, 128, 512, 600, 4099, 40000})
       for (const Index stride : {-1, 2, 3, -2})
         for (const bool falls_out : {false, true}) {
-          expect_dense_bits(n > 10000 ? 3 : 21, n, stride, falls_out, kind);
+          expect_dense_bits(n > 10000 ? 3 : 41, n, stride, falls_out, kind);
           if (::testing::Test::HasFailure()) return;
         }
 }
