@@ -74,4 +74,24 @@ struct DenseSoftmaxRows {
   }
 };
 
+// A NaN, infinities and rows of nothing else change the results of their own row alone.
+inline void expect_what_is_not_finite_to_stay(Index rows, Index length) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  DenseSoftmaxRows<float> some(rows, length, 0.75);
+  const auto row = [&](Index r) { return some.in.begin() + r * length; };
+  row(5)[1] = std::numeric_limits<float>::quiet_NaN();
+  row(6)[2] = kInf;
+  row(8)[0] = -kInf;
+  std::fill(row(10), row(11), -kInf);
+  for (const SinkKind sink : {SinkKind::softmax, SinkKind::log_softmax}) {
+    const auto results = some.softmax(sink, false, 0, 1000);
+    for (Index i = 0; i < rows * length; ++i) {
+      const Index r = i / length;
+      ASSERT_EQ(std::isnan(results[static_cast<std::size_t>(i)]), r == 5 || r == 6 || r == 10)
+          << "row " << r << " of " << length;
+    }
+    EXPECT_EQ(results[static_cast<std::size_t>(8 * length)], sink == SinkKind::softmax ? 0 : -kInf);
+  }
+}
+
 }  // namespace ndfold::test
