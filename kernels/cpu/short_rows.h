@@ -51,11 +51,18 @@ class ShortRows {
         alpha_(static_cast<A>(alpha)),
         powers_(powers) {}
 
-  /// At most kAtOnce rows; meanwhile, what waits is streamed.
-  [[gnu::noinline, gnu::flatten]] void map(const RowGroup<T>& rows, WaitingLines<T>& waiting) const {
+  /// The largest element of each row, times the scale.
+  [[gnu::noinline, gnu::flatten]] V scaled_maxima(const RowGroup<T>& rows) const {
+    return maxima(rows) * splat<V>(scale_);
+  }
+
+  /// At most kAtOnce rows, whose scaled maxima are known and become those of `next`, which may be no rows: a core loads
+  /// them while it computes powers. Meanwhile, what waits is streamed.
+  [[gnu::noinline, gnu::flatten]] void map(const RowGroup<T>& rows, V& max, const RowGroup<T>& next,
+                                           WaitingLines<T>& waiting) const {
     A shift[kAtOnce], rest[kAtOnce], factor[kAtOnce];
-    store(shift, maxima(rows) * splat<V>(scale_));
-    const V sum = sums(rows, shift, waiting);
+    store(shift, max);
+    const V sum = sums_and_maxima(rows, shift, max, next, waiting);
     store(factor, kKeeps ? splat<V>(alpha_) / sum : splat<V>(alpha_));
     if constexpr (!kKeeps) store(rest, V{packet::plog(sum.value)});
     const T* x = rows.in;
@@ -69,13 +76,13 @@ class ShortRows {
     }
   }
 
-  /// {max, sum} of each row.
-  [[gnu::noinline, gnu::flatten]] MaxAndSum<V> states(const RowGroup<T>& rows) const {
+  /// {max, sum} of each row; the rest as above.
+  [[gnu::noinline, gnu::flatten]] MaxAndSum<V> states(const RowGroup<T>& rows, V& max, const RowGroup<T>& next) const {
     A shift[kAtOnce];
     WaitingLines<T> nothing;
-    const V max = maxima(rows) * splat<V>(scale_);
     store(shift, max);
-    return {max, sums(rows, shift, nothing)};
+    const V of_these = max;
+    return {of_these, sums_and_maxima(rows, shift, max, next, nothing)};
   }
 
  private:
@@ -94,7 +101,24 @@ class ShortRows {
     return across(most, Larger());
   }
 
-  [[gnu::always_inline]] V sums(const RowGroup<T>& rows, const A (&shift)[kAtOnce], WaitingLines<T>& waiting) const {
+  [[gnu::always_inline]] V sums_and_maxima(const RowGroup<T>& rows, const A (&shift)[kAtOnce], V& max,
+                                           const RowGroup<T>& next, WaitingLines<T>& waiting) const {
+    if (rows.rows < kAtOnce || next.rows < kAtOnce) {
+      if (next.rows > 0) max = scaled_maxima(next);
+      return sums(rows, shift, waiting);
+    }
+    V most[kAtOnce];
+    const V sum = sums(rows, shift, waiting, next.in, most);
+    max = across(most, Larger()) * splat<V>(scale_);
+    return sum;
+  }
+
+  // Next: nothing, or where as many rows begin whose largest elements are collected in `most`.
+  template <class Next = std::nullptr_t>
+  [[gnu::always_inline]] V sums(const RowGroup<T>& rows, const A (&shift)[kAtOnce], WaitingLines<T>& waiting,
+                                Next next = {}, V* most = nullptr) const {
+    constexpr bool kLooksAhead = !std::is_same_v<Next, std::nullptr_t>;
+    const V least = splat<V>(-kInfinity<V>);
     V sum[kAtOnce];
     const T* x = rows.in;
     A* powers = powers_;
@@ -105,14 +129,19 @@ class ShortRows {
       V all = select(first_lanes<A>(rest_), power_below_one(exponent(load_elements(x + full() * kWidth, rest_))),
                      splat<V>(0));
       if constexpr (kKeeps) store(powers + full() * kWidth, all);
+      V other = least;
+      if constexpr (kLooksAhead)
+        other = select(first_lanes<A>(rest_), load_elements(next + full() * kWidth, rest_), least);
       ask_early(x + full() * kWidth + ahead);
       for (Index k = 0; k < full(); ++k) {
         ask_early(x + k * kWidth + ahead);
+        if constexpr (kLooksAhead) other = any_maximum(other, load_elements(next + k * kWidth));
         const V power = power_below_one(exponent(load_elements(x + k * kWidth)));
         if constexpr (kKeeps) store(powers + k * kWidth, power);
         all = all + power;
       }
       sum[r] = all;
+      if constexpr (kLooksAhead) most[r] = other, next += rows.in_stride;
       if (waiting.lines > 0) waiting.stream(full() + 1);
     }
     for (Index r = rows.rows; r < kAtOnce; ++r) sum[r] = splat<V>(1);
@@ -137,6 +166,15 @@ class ShortRows {
 template <class A>
 inline constexpr Index kLongRow = 33 * kLanes<LanesOf<A>>;
 
+/// As many rows of a group as are taken at once, from `row` on; none behind its end.
+template <class Rows, class T>
+RowGroup<T> rows_at_once(const RowGroup<T>& group, Index row) {
+  const Index rows = std::min<Index>(group.rows - row, Rows::kAtOnce);
+  if (rows <= 0) return {group.in, group.out, 0, 0, 0};
+  return {group.in + row * group.in_stride, group.out + row * group.out_stride, rows, group.in_stride,
+          group.out_stride};
+}
+
 template <class T, MapKind kMap, int kVectors>
 void map_short_rows(const RowGroup<T>& group, Index n, double scale, double alpha) {
   using A = NumberOf<T>;
@@ -144,10 +182,9 @@ void map_short_rows(const RowGroup<T>& group, Index n, double scale, double alph
   alignas(64) A powers[Rows::kAtOnce * kLongRow<A>];
   const Rows kernel(n, scale, alpha, powers);
   WaitingLines<T> nothing;
+  auto max = kernel.scaled_maxima(rows_at_once<Rows>(group, 0));
   for (Index row = 0; row < group.rows; row += Rows::kAtOnce)
-    kernel.map({group.in + row * group.in_stride, group.out + row * group.out_stride,
-                std::min<Index>(group.rows - row, Rows::kAtOnce), group.in_stride, group.out_stride},
-               nothing);
+    kernel.map(rows_at_once<Rows>(group, row), max, rows_at_once<Rows>(group, row + Rows::kAtOnce), nothing);
 }
 
 /// The same for neighbours whose results no cache would hold: they are made in L1, from there whole lines are streamed.
@@ -164,11 +201,14 @@ void stream_short_rows(const RowGroup<T>& group, Index n, double scale, double a
   T* line = group.out - skew;  // the first that is not streamed yet
   Index first = skew, side = 0;
   WaitingLines<T> waiting;
-  const T* in = group.in;
-  for (Index left = group.rows; left > 0; left -= Rows::kAtOnce, side ^= 1) {
-    const Index rows = std::min<Index>(left, Rows::kAtOnce);
+  RowGroup<T> next = rows_at_once<Rows>(group, 0);
+  auto max = kernel.scaled_maxima(next);
+  for (Index row = 0; row < group.rows; row += Rows::kAtOnce, side ^= 1) {
+    const Index rows = next.rows;
     T* const here = staged[side];
-    kernel.map({in, here + skew, rows, group.in_stride, n}, waiting);
+    const RowGroup<T> current = {next.in, here + skew, rows, group.in_stride, n};
+    next = rows_at_once<Rows>(group, row + Rows::kAtOnce);
+    kernel.map(current, max, next, waiting);
     waiting.stream(waiting.lines);
     Index end = skew + rows * n, begin = 0;
     if (first > 0) {
@@ -179,11 +219,10 @@ void stream_short_rows(const RowGroup<T>& group, Index n, double scale, double a
     waiting = {here + begin, line + begin, (end - begin) / kWidth};
     const Index whole = end / kWidth * kWidth;
     line += whole;
-    if (left > Rows::kAtOnce)
+    if (next.rows > 0)
       std::copy(here + whole, here + end, staged[side ^ 1]);
     else
       std::copy(here + std::max(whole, begin), here + end, line + std::max<Index>(0, begin - whole));
-    in += rows * group.in_stride;
   }
   waiting.stream(waiting.lines);
   finish_streaming();

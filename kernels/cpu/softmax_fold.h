@@ -107,9 +107,14 @@ void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
   const Rows kernel(n, step.scale, 1, nullptr);
   each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
     const T* in = elements_at<T>(step.in, from);
+    const RowGroup<T> group = {in, nullptr, rows, in_stride, 0};
+    RowGroup<T> next = rows_at_once<Rows>(group, 0);
+    V maxima = kernel.scaled_maxima(next);
     for (Index row = 0; row < rows; row += Rows::kAtOnce) {
-      const Index count = std::min<Index>(rows - row, Rows::kAtOnce);
-      const auto state = kernel.states({in + row * in_stride, nullptr, count, in_stride, 0});
+      const RowGroup<T> current = next;
+      const Index count = current.rows;
+      next = rows_at_once<Rows>(group, row + Rows::kAtOnce);
+      const auto state = kernel.states(current, maxima, next);
       A max[Rows::kAtOnce], result[Rows::kAtOnce];
       store(max, state.max);
       const V sums = state.max + V{packet::plog(state.sum.value)};
@@ -130,8 +135,7 @@ void fold_dense_rows(const Arguments& step, Index first, Index last) {
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   const Index reduced = elements(step.reduced);
   if constexpr (std::is_same_v<F<A>, LogSumExp<A>>)
-    if (reduced < 2 * kLongRow<A> && step.sink == SinkKind::store && step.parts == 1 &&
-        step.repeat == 1)
+    if (reduced < 2 * kLongRow<A> && step.sink == SinkKind::store && step.parts == 1 && step.repeat == 1)
       return logsumexp_short_rows<T>(step, first, last);
   SoftmaxFold<T> states(step.scale);
   Index part = first % step.parts;
