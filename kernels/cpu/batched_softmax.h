@@ -12,7 +12,7 @@ class BatchedSoftmax {
   using A = NumberOf<T>;
   using V = LanesOf<A>;
   static constexpr int kWidth = kLanes<V>, kRows = kWidth;
-  static constexpr bool kKeeps = kMap == MapKind::softmax;
+  static constexpr bool kKeeps = kMap == MapKind::softmax, kRaises = kRaisesPowers<A>;
 
  public:
   BatchedSoftmax(Index n, Index stride, double scale, double alpha)
@@ -21,7 +21,8 @@ class BatchedSoftmax {
         rest_(static_cast<int>((n - 1) % kWidth + 1)),
         pitch_((n + kWidth - 1) / kWidth * kWidth),
         scale_(static_cast<A>(scale)),
-        alpha_(static_cast<A>(alpha)) {}
+        alpha_(static_cast<A>(alpha)),
+        tame_(alpha) {}
 
   /// Rows from `x`, `stride` elements from each other, to `y`, side by side.
   void map(const T* x, T* y, Index rows) {
@@ -29,7 +30,7 @@ class BatchedSoftmax {
     first_line_ = line_ = y - skipped_;
     at_once_ = rows_at_once(x, y);
     Index now = std::min(rows, at_once_), before = 0;
-    find_maxima(x, now);
+    if constexpr (!kRaises) find_maxima(x, now);
     while (now > 0) {
       rows -= now;
       const T* const next = x + now * stride_;
@@ -50,7 +51,7 @@ class BatchedSoftmax {
     const A* kept(Index at) const { return all + kWidth + at; }
 
     alignas(64) A all[kRows * kLongRow<A> + 2 * kWidth];  ///< lines begin before the first row, and end after the last
-    A shift[kRows], other[kRows];  ///< other: the factor of a softmax, the logarithm of a log_softmax
+    A shift[kRows] = {}, other[kRows] = {};  ///< other: the factor of a softmax, the logarithm of a log_softmax
   };
 
   // A load waits for a store that is under way to the same place of another page. Rows of 127 f32 in batches of 16 lie
@@ -79,7 +80,7 @@ class BatchedSoftmax {
     V most[kRows], sum[kRows];
     const Index ahead = ahead_of_writes(next, line_);
     for (Index r = now; r < kRows; ++r) sum[r] = splat<V>(1), most[r] = splat<V>(0);
-    if (now == coming && now == before) {
+    if (now == before && (kRaises || now == coming)) {
       for (Index r = 0; r < now; ++r)
         row<true>(here, there, r, x + r * stride_, next + r * stride_, ahead, most[r], sum[r]);
     } else {
@@ -88,51 +89,117 @@ class BatchedSoftmax {
         most[r] = splat<V>(-kInfinity<V>);
         row<false>(here, there, r, x + r * stride_, nullptr, 0, most[r], sum[r]);
       }
-      for (Index r = 0; r < coming; ++r) most[r] = largest(next + r * stride_, n_, splat<V>(-kInfinity<V>));
+      if constexpr (!kRaises)
+        for (Index r = 0; r < coming; ++r) most[r] = largest(next + r * stride_, n_, splat<V>(-kInfinity<V>));
     }
     store(here.kept(now * pitch_), splat<V>(0));
     const V total = across(sum, std::plus<>());
+    if constexpr (kRaises) {
+      const Mask<A> tame = tame_(total);
+      if (!are_all(tame)) [[unlikely]]
+        return around_maxima(here, x, now, tame, total);
+      keep_logarithms(here, total);
+      if constexpr (kKeeps) store(here.other, splat<V>(alpha_) / total);
+    } else {
+      finish(here, total);
+      store(there.shift, across(most, Larger()) * splat<V>(scale_));
+    }
+  }
+
+  void keep_logarithms(Batch& here, V sum) const {
+    if constexpr (!kKeeps) {
+      const auto logarithm = TameSums::logarithm(sum);
+      store(here.shift, logarithm.shift), store(here.other, logarithm.rest);
+    }
+  }
+
+  void finish(Batch& here, V total) const {
     const V other = kKeeps ? splat<V>(alpha_) / total : V{packet::plog(total.value)};
     store(here.other, select(equal(total, total), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
-    store(there.shift, across(most, Larger()) * splat<V>(scale_));
+  }
+
+  // Rows whose sums are not tame get powers around their maxima.
+  [[gnu::noinline]] void around_maxima(Batch& here, const T* x, Index now, Mask<A> tame, V raised) const {
+    keep_logarithms(here, select(tame, raised, splat<V>(1)));
+    const V other = load<V>(here.other);
+    V sum[kRows];
+    for (Index r = 0; r < kRows; ++r) {
+      sum[r] = splat<V>(1);
+      if (r >= now || (bits_of(tame) >> r & 1) != 0) continue;
+      const T* const at = x + r * stride_;
+      here.shift[r] = packet::predux_max(largest(at, n_, splat<V>(-kInfinity<V>)).value) * scale_;
+      const Exponent<A> exponent(scale_, here.shift[r]);
+      A* const kept = here.kept(r * pitch_);
+      const auto power_of = [&](Index i, V element) {
+        const V power = power_below_one(exponent(element));
+        if constexpr (kKeeps) store(kept + i, power);
+        return power;
+      };
+      const Index end = n_ - rest_;
+      sum[r] = select(first_lanes<A>(rest_), power_of(end, load_elements(at + end, rest_)), splat<V>(0));
+      for (Index i = 0; i < end; i += kWidth) sum[r] = sum[r] + power_of(i, load_elements(at + i));
+    }
+    const V total = select(tame, raised, across(sum, std::plus<>()));
+    finish(here, total);
+    if constexpr (!kKeeps) store(here.other, select(tame, other, load<V>(here.other)));
   }
 
   // What a row's elements become, of what is kept of them.
   struct Results {
     V other, alpha;
+    Exponent<A> exponent;
     [[gnu::always_inline]] V operator()(const A* kept) const {
       if constexpr (kKeeps)
         return load<V>(kept) * other;
+      else if constexpr (kRaises)
+        return (exponent(load<V>(kept)) - other) * alpha;
       else
         return (load<V>(kept) - other) * alpha;
     }
   };
   [[gnu::always_inline]] Results results(const Batch& batch, Index r) const {
-    return {splat<V>(batch.other[r]), splat<V>(alpha_)};
+    return {splat<V>(batch.other[r]), splat<V>(alpha_), Exponent<A>(scale_, batch.shift[r])};
   }
+
+  // The power of an element, of which is kept what its result is made of.
+  struct Powers {
+    Exponent<A> exponent;
+    RaisedPower raised;
+    [[gnu::always_inline]] V operator()(V element, A* kept) const {
+      if constexpr (kRaises) {
+        const V power = raised(element);
+        store(kept, kKeeps ? power : element);
+        return power;
+      } else {
+        const V shifted = exponent(element), power = power_below_one(shifted);
+        store(kept, kKeeps ? power : shifted);
+        return power;
+      }
+    }
+  };
 
   template <bool kAll>
   [[gnu::always_inline]] void row(Batch& here, const Batch& there, Index r, const T* x, const T* next, Index ahead,
                                   V& most_of_row, V& sum_of_row) {
-    const Exponent<A> exponent(scale_, here.shift[r]);
+    const Powers powers = {Exponent<A>(scale_, kRaises ? A(0) : here.shift[r]),
+                           RaisedPower(splat<Lanes<float>>(static_cast<float>(scale_)))};
     A* const kept = here.kept(r * pitch_);
     const Results result = results(there, r);
     const A* const from = there.kept(r * pitch_ - filled_);
     V most = splat<V>(-kInfinity<V>), sum = splat<V>(0), line;
     const Index end = n_ - rest_;  // the last vector first, as short_rows.h: results have the same bits
     if constexpr (kAll) {
-      most = select(first_lanes<A>(rest_), load_elements(next + end, rest_), most);
+      if constexpr (!kRaises) most = select(first_lanes<A>(rest_), load_elements(next + end, rest_), most);
       ask_early(next + end + ahead);
     }
-    const V last = exponent(load_elements(x + end, rest_));
-    sum = select(first_lanes<A>(rest_), power_below_one(last), sum);
-    store(kept + end, kKeeps ? sum : last);
+    sum = select(first_lanes<A>(rest_), powers(load_elements(x + end, rest_), kept + end), sum);
+    if constexpr (kKeeps) store(kept + end, sum);
     if constexpr (kAll) line = select(first_lanes<A>(filled_), carry_, result(from));
     Index i = 0;
     for (; i < end; i += kWidth) {
       const V element = load_elements(x + i);
       if constexpr (kAll) {
-        most = any_maximum(most, load_elements(next + i));
+        if constexpr (!kRaises) most = any_maximum(most, load_elements(next + i));
         ask_early(next + i + ahead);
         const V following = result(from + i + kWidth);
         if (i == 0 && line_ == first_line_) [[unlikely]]
@@ -141,9 +208,7 @@ class BatchedSoftmax {
           put<kStreams>(line_ + i, line);
         line = following;
       }
-      const V shifted = exponent(element), power = power_below_one(shifted);
-      store(kept + i, kKeeps ? power : shifted);
-      sum = sum + power;
+      sum = sum + powers(element, kept + i);
     }
     if constexpr (kAll) {
       filled_ += rest_;
@@ -193,6 +258,7 @@ class BatchedSoftmax {
   const int rest_;
   const Index pitch_;
   const A scale_, alpha_;
+  const TameSums tame_;
   T *first_line_ = nullptr, *line_ = nullptr;
   int skipped_ = 0, filled_ = 0;  ///< lanes of a line that are not ours, that are made already
   V carry_ = splat<V>(0);

@@ -1,8 +1,10 @@
 // Softmax of rows that lie one behind the other and are too short to fill a core alone: powers and results are made in
 // whole vectors, whichever rows share them. Rows come apart only where they are folded, as many at a time as there are
-// lanes. While the powers of some rows are made, the results of those before are written.
+// lanes. While the powers of some rows are made, the results of those before are written. Powers are raised where they
+// can be: without a look for maxima rows of 7 and 64 f32 on a Zen 4 take 4.1 and 5.2 elements/ns, with it 3.0 and 3.7.
 #pragma once
 #include "kernels/cpu/across.h"
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/slots.h"
 #include "kernels/cpu/softmax_looks.h"
 #include "kernels/cpu/stream.h"
@@ -24,6 +26,7 @@ class PackedSoftmax {
   using V = LanesOf<A>;
   static constexpr int kWidth = kLanes<V>, kRuns = kWidth / kSlots;
   static constexpr bool kKeeps = kMap == MapKind::softmax, kLooksUp = kVectors > 0;
+  static constexpr bool kRaises = kRaisesPowers<A>;           // else around maxima
   static constexpr bool kHasManyRegisters = sizeof(V) == 64;  // AVX-512's: for all that a logarithm's results need, too
   static constexpr Index kTurnElements = 8192 / static_cast<Index>(sizeof(A));  // in L1 with all that belongs to them
 
@@ -36,6 +39,7 @@ class PackedSoftmax {
         rest_(static_cast<int>(n - full_ * kWidth)),
         scale_(splat<V>(static_cast<A>(scale))),
         alpha_(splat<V>(static_cast<A>(alpha))),
+        tame_(alpha),
         filled_(filled_slots<kSlots, A>(static_cast<int>(std::min<Index>(n, kSlots)))),
         past_caches_(past_caches) {
     if constexpr (kLooksUp) {
@@ -128,7 +132,7 @@ class PackedSoftmax {
 
   void turn(const Turn& now) {
     Held& held = held_[side_];
-    find_maxima(now, held);
+    if constexpr (!kRaises) find_maxima(now, held);
     const Index together = kHasManyRegisters || kKeeps ? std::min(now.groups, before_.groups) : 0;
     if (together == 0)
       make_powers(now, held, Nothing());
@@ -139,7 +143,7 @@ class PackedSoftmax {
     else
       make_powers(now, held, results_before<false>());
     finish(together);
-    find_sums(now.groups, held);
+    find_sums(now, held);
     if (!goes_straight(now)) hold_results(now, held);
     before_ = now;
     side_ ^= 1;
@@ -178,13 +182,47 @@ class PackedSoftmax {
       store(held.minus_shift + g * kWidth, splat<V>(0) - of_each_row(x, Larger()) * scale_);
   }
 
-  [[gnu::noinline, gnu::flatten]] void find_sums(Index groups, Held& held) const {
+  [[gnu::noinline, gnu::flatten]] void find_sums(const Turn& now, Held& held) const {
     const A* powers = held.powers;
-    for (Index g = 0; g < groups; ++g, powers += group()) {
+    for (Index g = 0; g < now.groups; ++g, powers += group()) {
       const V sum = of_each_row(powers, std::plus<>());
-      const V other = kKeeps ? alpha_ / sum : V{packet::plog(sum.value)};
-      store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
+      if constexpr (kRaises) {
+        const Mask<A> tame = tame_(sum);
+        if (!are_all(tame)) [[unlikely]]
+          around_maxima(now.x + g * group(), held, g, tame, sum);
+        else if constexpr (kKeeps)
+          store(held.other + g * kWidth, alpha_ / sum);
+        else
+          keep_logarithms(held, g, sum);
+      } else {
+        const V other = kKeeps ? alpha_ / sum : V{packet::plog(sum.value)};
+        store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
+      }
     }
+  }
+
+  void keep_logarithms(Held& held, Index g, V sum) const {
+    const auto logarithm = TameSums::logarithm(sum);
+    store(held.minus_shift + g * kWidth, splat<V>(0) - logarithm.shift);
+    store(held.other + g * kWidth, logarithm.rest);
+  }
+
+  // The rows of a group whose sums are not tame get powers around their maxima.
+  [[gnu::noinline, gnu::flatten]] void around_maxima(const T* x, Held& held, Index g, Mask<A> tame, V raised) const {
+    keep_logarithms(held, g, select(tame, raised, splat<V>(1)));
+    const V minus_shift = splat<V>(0) - of_each_row(x, Larger()) * scale_;
+    store(held.minus_shift + g * kWidth, select(tame, load<V>(held.minus_shift + g * kWidth), minus_shift));
+    A is_tame[kWidth];
+    store(is_tame, select(tame, splat<V>(1), splat<V>(0)));
+    A* const powers = held.powers + g * group();
+    const A* rows[] = {held.minus_shift + g * kWidth, is_tame};
+    each_vector<2>(rows, 0, 1, [&](Index i, const V* mine) {
+      const V power = power_below_one(multiply_add(load_elements(x + i * kWidth), scale_, mine[0]));
+      store(powers + i * kWidth, select(equal(mine[1], splat<V>(1)), load<V>(powers + i * kWidth), power));
+    });
+    const V sum = of_each_row(powers, std::plus<>());
+    const V other = kKeeps ? alpha_ / sum : select(tame, load<V>(held.other + g * kWidth), V{packet::plog(sum.value)});
+    store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
   }
 
   template <class Beside>
@@ -193,9 +231,21 @@ class PackedSoftmax {
     const T* const x = now.x;
     A* const powers = held.powers;
     const Index ahead = ahead_of_writes(x, before_.y, now.groups * group() + ahead_elements<T>() / 4);
+    if constexpr (kRaises) {
+      const RaisedPower raised(scale);
+      const A* rows[Beside::kOfRows + 1];
+      beside.find_rows(rows);
+      each_vector<Beside::kOfRows>(rows, 0, now.groups, [&](Index i, const V* mine) {
+        prefetch_far(reinterpret_cast<const std::byte*>(x + ahead + i * kWidth));
+        const V power = raised(load_elements(x + i * kWidth));
+        beside(i, mine);
+        store(powers + i * kWidth, power);
+      });
+      return;
+    }
     const A* rows[1 + Beside::kOfRows] = {held.minus_shift};
     beside.find_rows(rows + 1);
-    each_vector(rows, 0, now.groups, [&](Index i, const V* mine) {
+    each_vector<1 + Beside::kOfRows>(rows, 0, now.groups, [&](Index i, const V* mine) {
       prefetch_far(reinterpret_cast<const std::byte*>(x + ahead + i * kWidth));
       const V power = power_below_one(multiply_add(load_elements(x + i * kWidth), scale, mine[0]));
       beside(i, mine + 1);
@@ -207,15 +257,18 @@ class PackedSoftmax {
   [[gnu::noinline, gnu::flatten]] void write(const Results results, Index first, Index last) const {
     const A* rows[Results::kOfRows];
     results.find_rows(rows);
-    each_vector(rows, first, last, results);
+    each_vector<Results::kOfRows>(rows, first, last, results);
   }
 
   /// work(i, what belongs to the rows of each of its lanes) for each vector of groups [first, last).
   template <int kCount, class Work>
-  [[gnu::always_inline]] void each_vector(const A* const (&rows)[kCount], Index first, Index last,
-                                          const Work& work) const {
+  [[gnu::always_inline]] void each_vector(const A* const* rows, Index first, Index last, const Work& work) const {
     const Index n = n_;
-    V here[kCount], mine[kCount];
+    if constexpr (kCount == 0) {
+      for (Index i = first * n; i < last * n; ++i) work(i, nullptr);
+      return;
+    }
+    V here[kCount + 1], mine[kCount + 1];
     for (Index g = first; g < last; ++g) {
       Index i = g * n;
       if constexpr (kLooksUp) {
@@ -271,6 +324,7 @@ class PackedSoftmax {
   const Index n_, full_;
   const int rest_;
   const V scale_, alpha_;
+  const TameSums tame_;
   const Mask<A> filled_;
   const bool past_caches_;
   Turn before_;
@@ -282,15 +336,15 @@ class PackedSoftmax {
 };
 
 /// Whether rows of n elements, so many in all, are better taken so than each in vectors of its own, by a scale that
-/// keeps the largest the largest. A softmax of 2 and 4 is quicker in slots; few rows are not worth the tables. Longer
-/// ones are where results are streamed, unless their last vectors are nearly full.
+/// keeps the largest the largest. A softmax of 2 and 4 around maxima is quicker in slots; few rows are not worth the
+/// tables. Longer ones are where results are streamed, unless their last vectors are nearly full.
 template <class T, MapKind kMap>
 bool are_packed_rows(Index rows, Index n, const Arguments& step) {
   using A = NumberOf<T>;
   constexpr Index kWidth = kLanes<LanesOf<A>>, kWorthwhile = 8192;  // elements
   if constexpr (kExpandsLanes<A>) {
     if (n < 2 || rows * n < kWorthwhile || !(step.scale >= 0)) return false;
-    if (n <= kVectorsOfTables * kWidth) return kMap == MapKind::log_softmax || (n != 2 && n != 4);
+    if (n <= kVectorsOfTables * kWidth) return kRaisesPowers<A> || kMap == MapKind::log_softmax || (n != 2 && n != 4);
     return step.past_caches && n <= kPackedVectors<LanesOf<A>> * kWidth && n % kWidth <= kWidth / 2;
   }
   return false;
@@ -306,7 +360,7 @@ void softmax_of_packed_rows(const T* x, T* y, Index rows, Index n, const Argumen
   if constexpr (kExpandsLanes<A>) {
     if (n <= kWidth)
       return with_slots<kWidth>(static_cast<int>(n), [&](auto slots) {
-        if constexpr (slots() > 2 || (slots() == 2 && kMap == MapKind::log_softmax))
+        if constexpr (slots() > 2 || (slots() == 2 && (kRaisesPowers<A> || kMap == MapKind::log_softmax)))
           map(std::integer_sequence<int, slots(), 1>());
       });
     if constexpr (kPackedVectors<LanesOf<A>> > kVectorsOfTables)

@@ -2,6 +2,7 @@
 // once (a maximum, a sum, a division, a logarithm) is done for all of them at once.
 #pragma once
 #include "kernels/cpu/across.h"
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/softmax_looks.h"
 
 namespace ndfold::simd {
@@ -38,7 +39,7 @@ class ShortRows {
   using A = NumberOf<T>;
   using V = LanesOf<A>;
   static constexpr int kWidth = kLanes<V>;
-  static constexpr bool kKeeps = kMap == MapKind::softmax;
+  static constexpr bool kKeeps = kMap == MapKind::softmax, kRaises = kRaisesPowers<A>;
 
  public:
   static constexpr int kAtOnce = kWidth;
@@ -49,22 +50,30 @@ class ShortRows {
         rest_(static_cast<int>(n - full_ * kWidth)),
         scale_(static_cast<A>(scale)),
         alpha_(static_cast<A>(alpha)),
+        tame_(alpha),
         powers_(powers) {}
 
-  /// The largest element of each row, times the scale.
+  A scale() const { return scale_; }
+
+  /// The largest element of each row, times the scale: where powers are raised, nobody asks.
   [[gnu::noinline, gnu::flatten]] V scaled_maxima(const RowGroup<T>& rows) const {
-    return maxima(rows) * splat<V>(scale_);
+    return kRaises ? splat<V>(0) : maxima(rows) * splat<V>(scale_);
   }
 
   /// At most kAtOnce rows, whose scaled maxima are known and become those of `next`, which may be no rows: a core loads
   /// them while it computes powers. Meanwhile, what waits is streamed.
   [[gnu::noinline, gnu::flatten]] void map(const RowGroup<T>& rows, V& max, const RowGroup<T>& next,
                                            WaitingLines<T>& waiting) const {
-    A shift[kAtOnce], rest[kAtOnce], factor[kAtOnce];
-    store(shift, max);
-    const V sum = sums_and_maxima(rows, shift, max, next, waiting);
-    store(factor, kKeeps ? splat<V>(alpha_) / sum : splat<V>(alpha_));
-    if constexpr (!kKeeps) store(rest, V{packet::plog(sum.value)});
+    A shift[kAtOnce] = {}, rest[kAtOnce] = {}, factor[kAtOnce];
+    if constexpr (kRaises) {
+      const V sum = powers_and_logarithms(rows, waiting, shift, rest);
+      store(factor, kKeeps ? splat<V>(alpha_) / sum : splat<V>(alpha_));
+    } else {
+      store(shift, max);
+      const V sum = sums_and_maxima(rows, shift, max, next, waiting);
+      store(factor, kKeeps ? splat<V>(alpha_) / sum : splat<V>(alpha_));
+      if constexpr (!kKeeps) store(rest, V{packet::plog(sum.value)});
+    }
     const T* x = rows.in;
     T* out = rows.out;
     for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, out += rows.out_stride) {
@@ -76,13 +85,18 @@ class ShortRows {
     }
   }
 
-  /// {max, sum} of each row; the rest as above.
-  [[gnu::noinline, gnu::flatten]] MaxAndSum<V> states(const RowGroup<T>& rows, V& max, const RowGroup<T>& next) const {
-    A shift[kAtOnce];
+  /// The logarithm of each row's sum of powers; the rest as above.
+  [[gnu::noinline, gnu::flatten]] V logarithms(const RowGroup<T>& rows, V& max, const RowGroup<T>& next) const {
+    A shift[kAtOnce] = {}, rest[kAtOnce] = {};
     WaitingLines<T> nothing;
-    store(shift, max);
-    const V of_these = max;
-    return {of_these, sums_and_maxima(rows, shift, max, next, nothing)};
+    if constexpr (kRaises) {
+      powers_and_logarithms(rows, nothing, shift, rest);
+      return load<V>(shift) + load<V>(rest);
+    } else {
+      store(shift, max);
+      const V of_these = max;
+      return of_these + V{packet::plog(sums_and_maxima(rows, shift, max, next, nothing).value)};
+    }
   }
 
  private:
@@ -99,6 +113,67 @@ class ShortRows {
       most[r] = all;
     }
     return across(most, Larger());
+  }
+
+  // Powers of rows and their sums; a row that is not tame has its own around its maximum. For who asks for logarithms,
+  // each in two parts, the first of which elements are shifted by.
+  [[gnu::always_inline]] V powers_and_logarithms(const RowGroup<T>& rows, WaitingLines<T>& waiting, A (&shift)[kAtOnce],
+                                                 A (&rest)[kAtOnce]) const {
+    V sum = sums(rows, RaisedPower(splat<V>(scale_)), waiting);
+    const Mask<A> tame = tame_(sum);
+    if constexpr (!kKeeps) {
+      const auto logarithm = TameSums::logarithm(select(tame, sum, splat<V>(1)));
+      store(shift, logarithm.shift), store(rest, logarithm.rest);
+    }
+    if (!are_all(tame)) [[unlikely]]
+      look_at_maxima(rows, tame, sum, shift, rest);
+    return sum;
+  }
+
+  [[gnu::noinline]] void look_at_maxima(const RowGroup<T>& rows, Mask<A> tame, V& sum, A (&shift)[kAtOnce],
+                                        A (&rest)[kAtOnce]) const {
+    A max[kAtOnce];
+    store(max, maxima(rows) * splat<V>(scale_));
+    V around[kAtOnce];
+    for (int r = 0; r < kAtOnce; ++r) {
+      around[r] = splat<V>(1);
+      if (r >= rows.rows || (bits_of(tame) >> r & 1) != 0) continue;
+      const Exponent<A> exponent(scale_, max[r]);
+      around[r] = sum_of_row(
+          rows.in + r * rows.in_stride, powers_ + r * pitch(), [&](V x) { return power_below_one(exponent(x)); },
+          [](Index) {});
+      shift[r] = max[r];
+    }
+    sum = select(tame, sum, across(around, std::plus<>()));
+    if constexpr (!kKeeps) store(rest, select(tame, load<V>(rest), V{packet::plog(sum.value)}));
+  }
+
+  template <class Power, class Also>
+  [[gnu::always_inline]] V sum_of_row(const T* x, A* powers, const Power& power_of, const Also& also) const {
+    V all = select(first_lanes<A>(rest_), power_of(load_elements(x + full() * kWidth, rest_)), splat<V>(0));
+    if constexpr (kKeeps) store(powers + full() * kWidth, all);
+    also(full());
+    for (Index k = 0; k < full(); ++k) {
+      also(k);
+      const V power = power_of(load_elements(x + k * kWidth));
+      if constexpr (kKeeps) store(powers + k * kWidth, power);
+      all = all + power;
+    }
+    return all;
+  }
+
+  [[gnu::always_inline]] V sums(const RowGroup<T>& rows, const RaisedPower raised, WaitingLines<T>& waiting) const {
+    V sum[kAtOnce];
+    const T* x = rows.in;
+    A* powers = powers_;
+    const Index beyond_batch = kAsksAhead ? ahead_elements<T>() / 2 : ahead_elements<T>();
+    const Index ahead = ahead_of_writes(x, waiting.to, kAtOnce * rows.in_stride + beyond_batch);
+    for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, powers += pitch()) {
+      sum[r] = sum_of_row(x, powers, raised, [&](Index k) { ask_early(x + k * kWidth + ahead); });
+      if (waiting.lines > 0) waiting.stream(full() + 1);
+    }
+    for (Index r = rows.rows; r < kAtOnce; ++r) sum[r] = splat<V>(1);
+    return across(sum, std::plus<>());
   }
 
   [[gnu::always_inline]] V sums_and_maxima(const RowGroup<T>& rows, const A (&shift)[kAtOnce], V& max,
@@ -158,6 +233,7 @@ class ShortRows {
   Index full_;
   int rest_;
   A scale_, alpha_;
+  TameSums tame_;
   A* powers_;
 };
 

@@ -99,8 +99,7 @@ bool with_slot_rows(int length, const Work& work) {
 }
 
 /// Dense rows of `length` elements; false where they are none for slots. On a Zen 4 2^24 f32 in rows of 2, 4 and 8 take
-/// 6.1, 7.0 and 8.4 ms; transposed 7.6, 16 and 10.6; sharing vectors (packed_softmax.h) 2 and 4 take 1.3 and 1.05 times
-/// as long, 8 takes 0.8 times.
+/// 6.1, 7.0 and 8.4 ms; transposed 7.6, 16 and 10.6. Many rows share vectors (packed_softmax.h) unless they are f64.
 template <class T, MapKind kMap>
 bool softmax_in_slots(const T* x, T* y, Index rows, int length, const Arguments& step) {
   return with_slot_rows<NumberOf<T>>(length, [&](auto slots) {

@@ -117,7 +117,8 @@ struct ComingFew {
 };
 
 /// Groups of columns become results where they are. Powers of 4 and 8 rows, 2 · kHalf, are added up by halves, as in
-/// slots (slot_softmax.h): wherever elements lie, results have the same bits. Those of others (kHalf = 0) in turn.
+/// slots (slot_softmax.h): of as few columns as those take, results have the same bits wherever elements lie. Those of
+/// others (kHalf = 0) in turn.
 template <MapKind kMap, class A, int kHalf>
 [[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int count, A alpha, const ComingFew& coming) {
   using V = LanesOf<A>;

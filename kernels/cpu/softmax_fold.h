@@ -1,5 +1,5 @@
-// {max, Σ exp(x - max)} of dense rows: blocks that a core's cache holds are looked at twice, first for the maximum,
-// while the powers of the block before are summed. One rescale a block.
+// {max, Σ exp(x - max)} of dense rows, a block that a core's cache holds at a time and one rescale a block: its powers
+// are raised, or it is looked at twice, first for the maximum, while the powers of the block before are summed.
 #pragma once
 #include "kernels/cpu/dense_rows.h"
 #include "kernels/cpu/power_tree.h"
@@ -30,6 +30,7 @@ class SoftmaxFold {
 
   /// The state of the n elements at x. `after` is where the next call's begin, or nothing: it is fetched meanwhile.
   MaxAndSum<A> fold(const T* x, Index n, const T* after, Index after_n) {
+    if constexpr (kRaisesPowers<A>) return fold_raised(x, n);
     if (x != ready_) most_ = largest(x, std::min(n, kBlock), splat<V>(-kInfinity<V>));
     Tree<OnlineSoftmax<A>> tree({});
     while (n > 0) {
@@ -44,6 +45,47 @@ class SoftmaxFold {
   }
 
  private:
+  MaxAndSum<A> fold_raised(const T* x, Index n) {
+    Tree<OnlineSoftmax<A>> tree({});
+    for (; n > 0; x += kBlock, n -= kBlock) tree.push(raised_block(x, std::min(n, kBlock)));
+    return tree.result();
+  }
+
+  MaxAndSum<A> raised_block(const T* x, Index n) {
+    tree_.start();
+    for (Index i = 0; i < n; i += kPowerLeaf<A>) {
+      const Index count = std::min(kPowerLeaf<A>, n - i);
+      tree_.push(raised_sum(x + i, count), count);
+    }
+    const V sum = splat<V>(tree_.result());
+    if (are_all(TameSums(1)(sum))) {
+      const MaxAndSum<V> state = TameSums::state(sum);
+      return {lane(state.max, 0), lane(state.sum, 0)};
+    }
+    most_ = largest(x, n, splat<V>(-kInfinity<V>));
+    return block(x, n, x, 0);
+  }
+
+  // As add_powers: whoever makes a sum, it has the same bits.
+  [[gnu::noinline, gnu::flatten]] V raised_sum(const T* x, Index n) const {
+    constexpr int kWidth = kLanes<V>;
+    const RaisedPower raised(splat<V>(scale_));
+    const Index ahead = kBlock + ahead_elements<T>();
+    PowerSums<V> to;
+    Index i = 0;
+    for (; i + kTurn<A> <= n; i += kTurn<A>)
+      for (int k = 0; k < kAbreast; ++k) {
+        ask_early(x + i + k * kWidth + ahead);
+        to.sums[k] = to.sums[k] + raised(load_elements(x + i + k * kWidth));
+      }
+    for (int k = 0; i < n; i += kWidth, ++k) {
+      const int rest = static_cast<int>(std::min<Index>(n - i, kWidth));
+      const V power = raised(load_elements(x + i, rest));
+      to.sums[k] = to.sums[k] + select(first_lanes<A>(rest), power, splat<V>(0));
+    }
+    return to.total();
+  }
+
   MaxAndSum<A> block(const T* x, Index n, const T* next, Index next_n) {
     const A max = packet::predux_max(most_.value) * scale_;
     const Exponent<A> exponent(scale_, max);
@@ -97,6 +139,16 @@ MaxAndSum<NumberOf<T>> dense_state(const Arguments& step, SoftmaxFold<T>& fold, 
   return tree.result();
 }
 
+/// What a row comes to whose maximum may be infinite, or which may have a NaN.
+template <class T, class A = NumberOf<T>>
+[[gnu::noinline]] A logarithm_around_infinity(const T* x, Index n, A scale) {
+  using V = LanesOf<A>;
+  const A max = packet::predux_max(largest(x, n, splat<V>(-kInfinity<V>)).value) * scale;
+  const A sum = sum_around_infinity(x, n, max);
+  constexpr A kNone = std::numeric_limits<A>::quiet_NaN();
+  return (max == kInfinity<A> || max == -kInfinity<A>)&&sum == sum ? max + std::log(sum) : kNone;
+}
+
 /// logsumexp of rows too short to fill a core alone, a logarithm for several.
 template <class T>
 void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
@@ -114,15 +166,13 @@ void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
       const RowGroup<T> current = next;
       const Index count = current.rows;
       next = rows_at_once<Rows>(group, row + Rows::kAtOnce);
-      const auto state = kernel.states(current, maxima, next);
-      A max[Rows::kAtOnce], result[Rows::kAtOnce];
-      store(max, state.max);
-      const V sums = state.max + V{packet::plog(state.sum.value)};
-      store(result, select(equal(sums, sums), sums, splat<V>(std::numeric_limits<A>::quiet_NaN())));
-      if (any(is_infinite(state.max)))
+      const V logarithms = kernel.logarithms(current, maxima, next);
+      A result[Rows::kAtOnce];
+      store(result, logarithms);
+      if (!are_all(equal(logarithms, logarithms))) [[unlikely]]
         for (Index r = 0; r < count; ++r)
-          if (max[r] == kInfinity<A> || max[r] == -kInfinity<A>)
-            result[r] = max[r] + std::log(sum_around_infinity(in + (row + r) * in_stride, n, max[r]));
+          if (result[r] != result[r])
+            result[r] = logarithm_around_infinity(in + (row + r) * in_stride, n, kernel.scale());
       store_run(step.output, advance(step.out, step.output, to + row * out_stride), out_stride, count, result);
     }
   });
