@@ -1,8 +1,7 @@
 // {max, Σ exp(x - max)} of a tile's columns, a leaf at a time, around the maximum so far: one exponential an element
 // and one more a leaf and column.
 #pragma once
-#include "kernels/cpu/column_tree.h"
-#include "kernels/cpu/tile_reads.h"
+#include "kernels/cpu/raised_columns.h"
 #include "kernels/folds/online_softmax.h"
 
 namespace ndfold::simd {
@@ -36,6 +35,9 @@ class TileStates {
     for (auto& state : running_) state.sum = splat<V>(0);
   }
 
+  /// Room for states that were made elsewhere.
+  MaxAndSum<V>* place() { return running_; }
+
   MaxAndSum<V>* result() {
     if (turns_ > 0) tree_.push(running_);
     return tree_.result();
@@ -46,11 +48,6 @@ class TileStates {
   int turns_ = 0;
   MaxAndSum<V> levels_[kMostLevels * kGroups];
   Tree tree_;
-};
-
-/// Nothing else to do while powers are made.
-struct NothingElse {
-  void operator()(int) const {}
 };
 
 /// Powers of rows in their slot, around the maximum so far: summed, and kept where kKeeps says so. After each row's
@@ -112,10 +109,11 @@ template <bool kKeeps, int kGroups, class A, class Also>
   states.end_rows();
 }
 
-/// Folds reduced elements [begin, end) of a tile; `following` is read next.
+/// The same around their maxima.
 template <int kGroups, class A>
-MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
-                                 const std::byte* following, TileStates<A, kGroups>& states) {
+[[gnu::noinline]] MaxAndSum<LanesOf<A>>* fold_around_maxima(const Arguments& step, const Tile& tile, Index begin,
+                                                            Index end, const std::byte* following,
+                                                            TileStates<A, kGroups>& states) {
   using V = LanesOf<A>;
   alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
   RowOffsets turns[2];
@@ -131,6 +129,39 @@ MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index 
     sum_powers<false, kGroups, A>(slot, turns[turn].count, maxima, states, ahead, NothingElse());
   }
   return states.result();
+}
+
+/// Folds reduced elements [begin, end) of a tile; `following` is read next.
+template <int kGroups, class A>
+MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
+                                 const std::byte* following, TileStates<A, kGroups>& states) {
+  using V = LanesOf<A>;
+  if constexpr (kRaisesPowers<A>) {
+    alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
+    RaisedSums<A, kGroups> sums;
+    RowOffsets turns[2];
+    RowsOfTile walk(step, begin, end);
+    walk.next(turns[0]);
+    const RowOffsets first = turns[0];
+    for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
+      const bool more = walk.next(turns[turn ^ 1]);
+      const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, tile.columns);
+      V total[kGroups];
+      raise_leaf<Kept::nothing, kGroups, A>(step, tile, turns[turn], slot, total, ahead, NothingElse());
+      sums.take(total);
+    }
+    const V* const all = sums.result();
+    const TameColumns<kGroups> tame(all, 1);
+    MaxAndSum<V>* const to =
+        tame.all ? states.place() : fold_around_maxima<kGroups>(step, tile, begin, end, following, states);
+    for (int g = 0; g < kGroups; ++g) {
+      const MaxAndSum<V> raised = TameSums::state(select(tame.masks[g], all[g], splat<V>(1)));
+      to[g] = {select(tame.masks[g], raised.max, to[g].max), select(tame.masks[g], raised.sum, to[g].sum)};
+    }
+    return to;
+  } else {
+    return fold_around_maxima<kGroups>(step, tile, begin, end, following, states);
+  }
 }
 
 }  // namespace ndfold::simd

@@ -3,6 +3,7 @@
 #pragma once
 #include "kernels/cpu/column_sink.h"
 #include "kernels/cpu/normalize.h"
+#include "kernels/cpu/raised_columns.h"
 #include "kernels/cpu/tile_writes.h"
 
 namespace ndfold::simd {
@@ -43,6 +44,20 @@ struct TileNormalizer {
       shift[g] = states[g].max;
       rest[g] = map == MapKind::softmax ? splat<V>(0) : logarithm(sum);
       factor[g] = map == MapKind::softmax ? times / sum : times;
+    }
+  }
+
+  /// Columns that need no maximum.
+  template <int kGroups>
+  void take_raised(MapKind map, const V* sums, const TameColumns<kGroups>& tame, double alpha) {
+    const V times = splat<V>(static_cast<A>(alpha)), nothing = splat<V>(0);
+    const bool softmax = map == MapKind::softmax;
+    for (int g = 0; g < kGroups; ++g) {
+      const Mask<A> mask = tame.masks[g];
+      const auto logarithm = TameSums::logarithm(select(mask, sums[g], splat<V>(1)));
+      shift[g] = select(mask, softmax ? nothing : logarithm.shift, shift[g]);
+      rest[g] = select(mask, softmax ? nothing : logarithm.rest, rest[g]);
+      factor[g] = select(mask, softmax ? times / sums[g] : times, factor[g]);
     }
   }
 

@@ -49,10 +49,10 @@ class SlabSoftmax {
   A* ends(Index leaf) { return ends_ + leaf * kTileRows * kWidth; }
   V* maxima(Index leaf) { return maxima_ + leaf * kTileGroups; }
 
-  template <int kGroups>
-  void turn(const Tile& tile, const std::byte* following) {
-    const bool waits = groups_ > 0, overlaps = waits && output_.is_direct();
-    TileStates<A, kGroups> states;
+  /// Calls work(leaf, its rows, what to ask for, also) for each leaf of a tile, where also(row) writes what waits.
+  template <int kGroups, class Work>
+  void each_leaf(const Tile& tile, const std::byte* following, bool waits, const Work& work) {
+    const bool overlaps = waits && output_.is_direct();
     RowOffsets turns[2] = {first_, {}};
     RowsOfTile rest = walk();
     rest.next(turns[1]);
@@ -62,24 +62,74 @@ class SlabSoftmax {
       RowOffsets& next = turns[(leaf + 1) % 2];
       const bool more = rest.next(next);
       if (waits && !overlaps) write<kGroups>(leaf, here);
-      auto highest = read_rows<kGroups, A>(step_, tile, here, slot(leaf));
-      for (int g = 0; g < kGroups; ++g) {
-        const auto i = static_cast<std::size_t>(g);
-        maxima(leaf)[g] = highest[i] = states.raise(g, highest[i]);
-      }
       const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, tile.columns);
-      const auto powers = [&](const auto& also) {
-        sum_powers<kKeeps, kGroups, A>(slot(leaf), here.count, highest, states, ahead, also);
-      };
+      const auto powers = [&](const auto& also) { work(leaf, here, ahead, also); };
       if (overlaps && more)
         while_writing<kGroups>(leaf + 1, next, powers);
       else
         powers(NothingElse());
     }
+  }
+
+  template <int kGroups>
+  void turn(const Tile& tile, const std::byte* following) {
+    if constexpr (kRaisesPowers<A>)
+      if (run_ == 1) return raised_turn<kGroups>(tile, following);
+    around_maxima<kGroups>(tile, following, groups_ > 0, nullptr);
     output_ = next_output_;
+  }
+
+  template <int kGroups>
+  void raised_turn(const Tile& tile, const std::byte* following) {
+    RaisedSums<A, kGroups> sums;
+    each_leaf<kGroups>(tile, following, groups_ > 0,
+                       [&](Index leaf, const RowOffsets& rows, const RowsAhead& ahead, const auto& also) {
+                         V total[kGroups];
+                         raise_leaf<kKeeps ? Kept::powers : Kept::elements, kGroups, A>(step_, tile, rows, slot(leaf),
+                                                                                        total, ahead, also);
+                         sums.take(total);
+                       });
+    output_ = next_output_;
+    const V* const all = sums.result();
+    const TameColumns<kGroups> tame(all, step_.alpha);
+    is_raised_ = tame.all;
+    if (!tame.all) around_maxima<kGroups>(tile, following, false, &tame);
+    by_.template take_raised<kGroups>(kMap, all, tame, step_.alpha);
+  }
+
+  /// `raised` says which columns keep powers that were raised.
+  template <int kGroups>
+  void around_maxima(const Tile& tile, const std::byte* following, bool waits, const TameColumns<kGroups>* raised) {
+    TileStates<A, kGroups> states;
+    each_leaf<kGroups>(tile, following, waits,
+                       [&](Index leaf, const RowOffsets& rows, const RowsAhead& ahead, const auto& also) {
+                         auto highest = read_rows<kGroups, A>(step_, tile, rows, slot(leaf));
+                         for (int g = 0; g < kGroups; ++g) {
+                           const auto i = static_cast<std::size_t>(g);
+                           maxima(leaf)[g] = highest[i] = states.raise(g, highest[i]);
+                         }
+                         sum_powers<kKeeps, kGroups, A>(slot(leaf), rows.count, highest, states, ahead, also);
+                         if constexpr (kKeeps && kRaisesPowers<A>)
+                           if (raised != nullptr) keep_raised<kGroups>(tile, leaf, rows, ahead, *raised);
+                       });
     MaxAndSum<V>* const all = states.result();
     if (run_ > 1) meet_in_runs<A>(run_, tile.columns, all);
     by_ = TileNormalizer<A>(kMap, all, kGroups, step_.alpha);
+  }
+
+  template <int kGroups>
+  [[gnu::noinline]] void keep_raised(const Tile& tile, Index leaf, const RowOffsets& rows, const RowsAhead& ahead,
+                                     const TameColumns<kGroups>& tame) {
+    alignas(64) A powers[kSlot];
+    V total[kGroups];
+    raise_leaf<Kept::powers, kGroups, A>(step_, tile, rows, powers, total, ahead, NothingElse());
+    for (int g = 0; g < kGroups; ++g) {
+      maxima(leaf)[g] = select(tame.masks[g], splat<V>(0), maxima(leaf)[g]);
+      for (int r = 0; r < rows.count; ++r) {
+        const Index at = (r * kGroups + g) * kWidth;
+        store(slot(leaf) + at, select(tame.masks[g], load<V>(powers + at), load<V>(slot(leaf) + at)));
+      }
+    }
   }
 
   /// Calls work(also), where also(row) writes a row that waits.
@@ -106,7 +156,8 @@ class SlabSoftmax {
     for (int g = 0; g < kGroups; ++g) {
       const auto i = static_cast<std::size_t>(g);
       factor[i] = by_.factor[g], shift[i] = by_.shift[g], rest[i] = by_.rest[g];
-      if constexpr (kKeeps) factor[i] = OnlineSoftmax<V>::shrink(maxima(leaf)[g], shift[i]) * factor[i];
+      if constexpr (kKeeps)
+        if (!is_raised_) factor[i] = OnlineSoftmax<V>::shrink(maxima(leaf)[g], shift[i]) * factor[i];
     }
     return [=, from = slot(leaf)](int r, int g) {
       const auto i = static_cast<std::size_t>(g);
@@ -121,7 +172,8 @@ class SlabSoftmax {
   const Arguments& step_;
   const Index rows_, run_;
   RowOffsets first_;
-  int groups_ = 0;  ///< of the tile that waits; 0 when none does
+  int groups_ = 0;          ///< of the tile that waits; 0 when none does
+  bool is_raised_ = false;  ///< all its powers are
   TileOutput<A> output_, next_output_;
   TileNormalizer<A> by_;
   V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to

@@ -13,11 +13,15 @@ void sink_tile(const Arguments& step, const NumberFold& fold, const ColumnBlock&
   if constexpr (std::is_same_v<decltype(fold.finalize({}, 0)), A>) {
     if (step.sink == SinkKind::store) {
       A max[kTileColumns<A>], sum[kTileColumns<A>];
+      const bool are_logarithms = std::is_same_v<NumberFold, LogSumExp<A>> && step.repeat == 1;
       for (int g = 0; g < kGroups; ++g) {
         const Index at = ColumnPlace<V>::first(g, tile.columns);
-        store(max + at, states[g].max), store(sum + at, states[g].sum);
+        if (are_logarithms)
+          store(max + at, states[g].max + V{packet::plog(states[g].sum.value)});
+        else
+          store(max + at, states[g].max), store(sum + at, states[g].sum);
       }
-      for (Index c = 0; c < tile.columns; ++c) {
+      for (Index c = 0; !are_logarithms && c < tile.columns; ++c) {
         const MaxAndSum<A> state{max[c], sum[c]};
         max[c] = fold.finalize(step.repeat == 1 ? state : repeated(fold, state, step.repeat), step.count);
       }

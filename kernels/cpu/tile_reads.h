@@ -109,4 +109,31 @@ std::array<LanesOf<A>, kGroups> read_rows(const Arguments& step, const Tile& til
   return maxima;
 }
 
+/// Whether rows along memory need not be copied before they are looked at once. Rows of many leaves far apart in memory
+/// come sooner all at once: logsumexp of [1000,16777] f32 axis 0 on a Zen 4 4.0 elements/ns, one by one 2.4; of
+/// [65536,256] 5.2 and 6.5, softmax of [32,65536] 1.7 and 1.9.
+inline bool reads_in_place(const Arguments& step, const RowOffsets& rows) {
+  constexpr Index kPage = 4096;
+  return !step.past_caches || elements(step.reduced) <= kTileRows ||
+         (rows.count > 1 && std::abs(rows.in[1] - rows.in[0]) <= kPage);
+}
+
+/// Calls work(load_group), where load_group(r, g) is a group of a row times scale, straight from memory; false where
+/// rows had better be copied first.
+template <int kGroups, class A, class Work>
+[[gnu::always_inline]] inline bool with_groups_in_place(const Arguments& step, const Tile& tile, const RowOffsets& rows,
+                                                        const Work& work) {
+  using V = LanesOf<A>;
+  constexpr Index kWidth = kLanes<V>;
+  if (inner(step.kept).in != 1 || tile.columns < kWidth || !reads_in_place(step, rows)) return false;
+  const V scale = splat<V>(static_cast<A>(step.scale));
+  const Index last = ColumnPlace<V>::first(kGroups - 1, tile.columns);
+  return visit_elements<A>(step.input, [&]<class T>(T) {
+    work([=, in = tile.in, from = rows.in](int r, int g) {
+      const T* const row = reinterpret_cast<const T*>(in + from[r]);
+      return load_elements(row + (g + 1 < kGroups ? g * kWidth : last)) * scale;
+    });
+  });
+}
+
 }  // namespace ndfold::simd

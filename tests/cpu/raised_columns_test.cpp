@@ -1,0 +1,76 @@
+// A column of a tile has the same bits whether its neighbours' sums are tame or not; those that are not are right.
+#include "kernels/cpu/raised_columns.h"
+
+#include "tests/cpu/dense_softmax_rows.h"
+
+namespace ndfold::test {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+struct Columns {
+  Index rows, columns;
+  std::vector<float> in;
+  Columns(Index r, Index c) : rows(r), columns(c), in(static_cast<std::size_t>(r * c)) {
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(hash(i) % 401) / 16 - 12;
+  }
+  float& at(Index r, Index c) { return in[static_cast<std::size_t>(r * columns + c)]; }
+
+  // Every seventh column is far from 0, or has what is not finite.
+  void spoil() {
+    for (Index c = 0; c < columns; c += 7)
+      for (Index r = 0; r < rows; ++r) {
+        at(r, c) += c % 2 == 0 ? 300 : -300;
+        if (c % 5 == 1) at(r, c) = -kInf;
+        if (c % 5 == 2 && r == 3) at(r, c) = kInf;
+        if (c % 5 == 3 && r == 3) at(r, c) = std::numeric_limits<float>::quiet_NaN();
+      }
+  }
+
+  std::vector<float> softmax(SinkKind sink, Residency residency) const {
+    const std::vector<Axis> kept = {{.size = columns, .in = 1, .out = 1}};
+    const std::vector<Axis> reduced = {{.size = rows, .in = columns, .out = columns}};
+    std::vector<float> out(in.size());
+    cpu::Arguments step{.in = reinterpret_cast<const std::byte*>(in.data()),
+                        .out = reinterpret_cast<std::byte*>(out.data()),
+                        .kept = list(kept),
+                        .reduced = list(reduced)};
+    step.input = step.output = DType::f32;
+    step.part = rows, step.panel = 1024, step.sink = sink, step.residency = residency;
+    step.scale = 0.75, step.alpha = 1.5;
+    simd::softmax_columns<float>(step, 0, (columns + step.panel - 1) / step.panel);
+    return out;
+  }
+};
+
+double expected(Columns& some, SinkKind sink, Index r, Index c) {
+  double sum = 0;
+  for (Index k = 0; k < some.rows; ++k) sum += std::exp(0.75 * (static_cast<double>(some.at(k, c)) - some.at(r, c)));
+  return 1.5 * (sink == SinkKind::softmax ? 1 / sum : -std::log(sum));
+}
+
+TEST(raised_columns, a_column_does_not_depend_on_others) {
+  for (const Index rows : {17, 32, 65, 200})
+    for (const Index columns : {9, 64, 129})
+      for (const Residency residency : {Residency::scratch, Residency::none})
+        for (const SinkKind sink : {SinkKind::softmax, SinkKind::log_softmax}) {
+          Columns some(rows, columns);
+          const auto results = some.softmax(sink, residency);
+          some.spoil();
+          const auto others = some.softmax(sink, residency);
+          for (Index r = 0; r < rows; ++r)
+            for (Index c = 0; c < columns; ++c) {
+              const auto at = static_cast<std::size_t>(r * columns + c);
+              if (c % 7 != 0)
+                ASSERT_EQ(results[at], others[at]) << rows << " x " << columns << ", column " << c;
+              else if (c % 5 == 1 || c % 5 == 2 || c % 5 == 3)
+                ASSERT_TRUE(std::isnan(others[at])) << rows << " x " << columns << ", column " << c;
+              else
+                ASSERT_NEAR(others[at], expected(some, sink, r, c), 1e-4)
+                    << rows << " x " << columns << ", column " << c;
+            }
+        }
+}
+
+}  // namespace
+}  // namespace ndfold::test
