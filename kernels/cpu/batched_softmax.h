@@ -78,24 +78,31 @@ class BatchedSoftmax {
   [[gnu::noinline, gnu::flatten]] void turn(const T* x, Index now, const T* next, Index coming, Index before) {
     Batch &here = held_[side_], &there = held_[side_ ^ 1];
     V most[kRows], sum[kRows];
+    if (kRaises && is_far_) find_maxima(x, now);
     const Index ahead = ahead_of_writes(next, line_);
     for (Index r = now; r < kRows; ++r) sum[r] = splat<V>(1), most[r] = splat<V>(0);
+    const bool is_far = is_far_;
     if (now == before && (kRaises || now == coming)) {
-      for (Index r = 0; r < now; ++r)
-        row<true>(here, there, r, x + r * stride_, next + r * stride_, ahead, most[r], sum[r]);
+      const auto rows = is_far ? &BatchedSoftmax::rows_beside<false> : &BatchedSoftmax::rows_beside<kRaises>;
+      (this->*rows)(here, there, x, now, next, ahead, most, sum);
     } else {
       for (Index r = 0; r < before; ++r) write_row(there, r);
-      for (Index r = 0; r < now; ++r) {
-        most[r] = splat<V>(-kInfinity<V>);
-        row<false>(here, there, r, x + r * stride_, nullptr, 0, most[r], sum[r]);
-      }
+      is_far ? rows_alone<false>(here, there, x, now, most, sum) : rows_alone<kRaises>(here, there, x, now, most, sum);
       if constexpr (!kRaises)
         for (Index r = 0; r < coming; ++r) most[r] = largest(next + r * stride_, n_, splat<V>(-kInfinity<V>));
     }
     store(here.kept(now * pitch_), splat<V>(0));
-    const V total = across(sum, std::plus<>());
+    V total = across(sum, std::plus<>());
     if constexpr (kRaises) {
+      const Mask<A> ours = first_lanes<A>(static_cast<int>(now));
+      if (is_far) {
+        is_far_ = !any(both(ours, tame_.may_hold(load<V>(here.shift), total)));
+        if (is_far_) return finish(here, total);
+        rows_alone<true>(here, there, x, now, most, sum);
+        total = across(sum, std::plus<>());
+      }
       const Mask<A> tame = tame_(total);
+      is_far_ = !any(both(ours, tame));
       if (!are_all(tame)) [[unlikely]]
         return around_maxima(here, x, now, tame, total);
       keep_logarithms(here, total);
@@ -103,6 +110,22 @@ class BatchedSoftmax {
     } else {
       finish(here, total);
       store(there.shift, across(most, Larger()) * splat<V>(scale_));
+    }
+  }
+
+  template <bool kRaised>
+  [[gnu::noinline, gnu::flatten]] void rows_beside(Batch& here, const Batch& there, const T* x, Index now,
+                                                   const T* next, Index ahead, V (&most)[kRows], V (&sum)[kRows]) {
+    for (Index r = 0; r < now; ++r)
+      row<true, kRaised>(here, there, r, x + r * stride_, next + r * stride_, ahead, most[r], sum[r]);
+  }
+
+  template <bool kRaised>
+  [[gnu::noinline, gnu::flatten]] void rows_alone(Batch& here, const Batch& there, const T* x, Index now,
+                                                  V (&most)[kRows], V (&sum)[kRows]) {
+    for (Index r = 0; r < now; ++r) {
+      most[r] = splat<V>(-kInfinity<V>);
+      row<false, kRaised>(here, there, r, x + r * stride_, nullptr, 0, most[r], sum[r]);
     }
   }
 
@@ -162,27 +185,28 @@ class BatchedSoftmax {
   }
 
   // The power of an element, of which is kept what its result is made of.
+  template <bool kRaised>
   struct Powers {
     Exponent<A> exponent;
     RaisedPower raised;
     [[gnu::always_inline]] V operator()(V element, A* kept) const {
-      if constexpr (kRaises) {
+      if constexpr (kRaised) {
         const V power = raised(element);
         store(kept, kKeeps ? power : element);
         return power;
       } else {
         const V shifted = exponent(element), power = power_below_one(shifted);
-        store(kept, kKeeps ? power : shifted);
+        store(kept, kKeeps ? power : kRaises ? element : shifted);
         return power;
       }
     }
   };
 
-  template <bool kAll>
+  template <bool kAll, bool kRaised>
   [[gnu::always_inline]] void row(Batch& here, const Batch& there, Index r, const T* x, const T* next, Index ahead,
                                   V& most_of_row, V& sum_of_row) {
-    const Powers powers = {Exponent<A>(scale_, kRaises ? A(0) : here.shift[r]),
-                           RaisedPower(splat<Lanes<float>>(static_cast<float>(scale_)))};
+    const Powers<kRaised> powers = {Exponent<A>(scale_, kRaised ? A(0) : here.shift[r]),
+                                    RaisedPower(splat<Lanes<float>>(static_cast<float>(scale_)))};
     A* const kept = here.kept(r * pitch_);
     const Results result = results(there, r);
     const A* const from = there.kept(r * pitch_ - filled_);
@@ -259,6 +283,7 @@ class BatchedSoftmax {
   const Index pitch_;
   const A scale_, alpha_;
   const TameSums tame_;
+  bool is_far_ = false;  ///< rows are expected to need their maxima, though others would not
   T *first_line_ = nullptr, *line_ = nullptr;
   int skipped_ = 0, filled_ = 0;  ///< lanes of a line that are not ours, that are made already
   V carry_ = splat<V>(0);

@@ -132,21 +132,34 @@ class PackedSoftmax {
 
   void turn(const Turn& now) {
     Held& held = held_[side_];
-    if constexpr (!kRaises) find_maxima(now, held);
-    const Index together = kHasManyRegisters || kKeeps ? std::min(now.groups, before_.groups) : 0;
-    if (together == 0)
-      make_powers(now, held, Nothing());
-    else if (!goes_straight(before_))
-      make_powers(now, held, waiting_);
-    else if (past_caches_)
-      make_powers(now, held, results_before<true>());
-    else
-      make_powers(now, held, results_before<false>());
-    finish(together);
-    find_sums(now, held);
+    if (is_far_) {
+      find_maxima(now, held);
+      turn<false>(now, held);
+      is_far_ = find_sums_around_maxima(now, held);
+      if constexpr (kRaises)
+        if (!is_far_) make_powers<true>(now, held, Nothing()), is_far_ = find_sums(now, held);
+    } else if constexpr (kRaises) {
+      turn<true>(now, held);
+      is_far_ = find_sums(now, held);
+    }
     if (!goes_straight(now)) hold_results(now, held);
     before_ = now;
     side_ ^= 1;
+  }
+
+  // Powers of this turn, raised or around maxima, beside the results of the one before.
+  template <bool kRaised>
+  void turn(const Turn& now, Held& held) {
+    const Index together = kHasManyRegisters || kKeeps ? std::min(now.groups, before_.groups) : 0;
+    if (together == 0)
+      make_powers<kRaised>(now, held, Nothing());
+    else if (!goes_straight(before_))
+      make_powers<kRaised>(now, held, waiting_);
+    else if (past_caches_)
+      make_powers<kRaised>(now, held, results_before<true>());
+    else
+      make_powers<kRaised>(now, held, results_before<false>());
+    finish(together);
   }
 
   // Results of the turn before, of groups from `first` on.
@@ -182,26 +195,38 @@ class PackedSoftmax {
       store(held.minus_shift + g * kWidth, splat<V>(0) - of_each_row(x, Larger()) * scale_);
   }
 
-  [[gnu::noinline, gnu::flatten]] void find_sums(const Turn& now, Held& held) const {
+  // Whether no row may have a tame sum: then it is better to look for maxima at once.
+  [[gnu::noinline, gnu::flatten]] bool find_sums_around_maxima(const Turn& now, Held& held) const {
     const A* powers = held.powers;
+    bool none = true;
     for (Index g = 0; g < now.groups; ++g, powers += group()) {
       const V sum = of_each_row(powers, std::plus<>());
-      if constexpr (kRaises) {
-        const Mask<A> tame = tame_(sum);
-        if (!are_all(tame)) [[unlikely]]
-          around_maxima(now.x + g * group(), held, g, tame, sum);
-        else if constexpr (kKeeps)
-          store(held.other + g * kWidth, alpha_ / sum);
-        else
-          keep_logarithms(held, g, sum);
-      } else {
-        const V other = kKeeps ? alpha_ / sum : V{packet::plog(sum.value)};
-        store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
-      }
+      if constexpr (kRaises)
+        none = none && !any(tame_.may_hold(splat<V>(0) - load<V>(held.minus_shift + g * kWidth), sum));
+      const V other = kKeeps ? alpha_ / sum : V{packet::plog(sum.value)};
+      store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
     }
+    return none;
+  }
+
+  // Whether no row had one.
+  [[gnu::noinline, gnu::flatten]] bool find_sums(const Turn& now, Held& held) const {
+    const A* powers = held.powers;
+    bool none = true;
+    for (Index g = 0; g < now.groups; ++g, powers += group()) {
+      const V sum = of_each_row(powers, std::plus<>());
+      const Mask<A> tame = tame_(sum);
+      none = none && !any(tame);
+      keep_logarithms(held, g, sum);
+      if constexpr (kKeeps) store(held.other + g * kWidth, alpha_ / sum);
+      if (!are_all(tame)) [[unlikely]]
+        around_maxima(now.x + g * group(), held, g, tame, sum);
+    }
+    return none;
   }
 
   void keep_logarithms(Held& held, Index g, V sum) const {
+    if constexpr (kKeeps) return;
     const auto logarithm = TameSums::logarithm(sum);
     store(held.minus_shift + g * kWidth, splat<V>(0) - logarithm.shift);
     store(held.other + g * kWidth, logarithm.rest);
@@ -225,13 +250,13 @@ class PackedSoftmax {
     store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
   }
 
-  template <class Beside>
+  template <bool kRaised, class Beside>
   [[gnu::noinline, gnu::flatten]] void make_powers(const Turn& now, Held& held, const Beside beside) const {
     const V scale = scale_;
     const T* const x = now.x;
     A* const powers = held.powers;
     const Index ahead = ahead_of_writes(x, before_.y, now.groups * group() + ahead_elements<T>() / 4);
-    if constexpr (kRaises) {
+    if constexpr (kRaised) {
       const RaisedPower raised(scale);
       const A* rows[Beside::kOfRows + 1];
       beside.find_rows(rows);
@@ -329,6 +354,7 @@ class PackedSoftmax {
   const bool past_caches_;
   Turn before_;
   Lines waiting_;
+  bool is_far_ = !kRaises;  ///< rows are expected to need their maxima
   int side_ = 0;
   StreamedLine<T> line_;
   alignas(64) LaneNumber<A> to_slots_[kLooksUp ? kWidth : 1], row_of_[kLooksUp ? kLongest * kWidth : 1];

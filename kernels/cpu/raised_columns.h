@@ -98,13 +98,14 @@ template <int kGroups>
 struct TameColumns {
   using V = Lanes<float>;
   Mask<float> masks[kGroups];
-  bool all = true;
+  bool all = true, none = true;
 
   TameColumns(const V* sums, double alpha) {
     const TameSums tame(alpha);
     for (int g = 0; g < kGroups; ++g) {
       masks[g] = tame(sums[g]);
       all = all && are_all(masks[g]);
+      none = none && !any(masks[g]);
     }
   }
 };

@@ -81,6 +81,13 @@ class TameSums {
     return both(less(splat<V>(0x1p0f), sum), less(sum, most_));
   }
 
+  /// Where a sum around a maximum leaves it open, or sure, that the raised one is tame.
+  [[gnu::always_inline]] Mask<float> may_hold(V max, V sum) const {
+    const V log = max + V{packet::plog(sum.value)};
+    const Mask<float> within = both(less(splat<V>(-22.5f), log), less(log, splat<V>(60.f)));
+    return both(within, less(splat<V>(0), most_));
+  }
+
   /// log Σ exp = shift + rest, shift a multiple of some bits, so that scale · x - shift loses none.
   struct Logarithm {
     V shift, rest;

@@ -81,8 +81,14 @@ class SlabSoftmax {
 
   template <int kGroups>
   void raised_turn(const Tile& tile, const std::byte* following) {
+    const bool was_far = is_far_;
+    if (was_far) {
+      is_far_ = around_maxima<kGroups>(tile, following, groups_ > 0, nullptr);
+      output_ = next_output_, is_raised_ = false;
+      if (is_far_) return;
+    }
     RaisedSums<A, kGroups> sums;
-    each_leaf<kGroups>(tile, following, groups_ > 0,
+    each_leaf<kGroups>(tile, following, groups_ > 0 && !was_far,
                        [&](Index leaf, const RowOffsets& rows, const RowsAhead& ahead, const auto& also) {
                          V total[kGroups];
                          raise_leaf<kKeeps ? Kept::powers : Kept::elements, kGroups, A>(step_, tile, rows, slot(leaf),
@@ -92,14 +98,14 @@ class SlabSoftmax {
     output_ = next_output_;
     const V* const all = sums.result();
     const TameColumns<kGroups> tame(all, step_.alpha);
-    is_raised_ = tame.all;
+    is_raised_ = tame.all, is_far_ = tame.none;
     if (!tame.all) around_maxima<kGroups>(tile, following, false, &tame);
     by_.template take_raised<kGroups>(kMap, all, tame, step_.alpha);
   }
 
-  /// `raised` says which columns keep powers that were raised.
+  /// `raised` says which columns keep powers that were raised. Returns whether no column may have a tame sum.
   template <int kGroups>
-  void around_maxima(const Tile& tile, const std::byte* following, bool waits, const TameColumns<kGroups>* raised) {
+  bool around_maxima(const Tile& tile, const std::byte* following, bool waits, const TameColumns<kGroups>* raised) {
     TileStates<A, kGroups> states;
     each_leaf<kGroups>(tile, following, waits,
                        [&](Index leaf, const RowOffsets& rows, const RowsAhead& ahead, const auto& also) {
@@ -115,6 +121,10 @@ class SlabSoftmax {
     MaxAndSum<V>* const all = states.result();
     if (run_ > 1) meet_in_runs<A>(run_, tile.columns, all);
     by_ = TileNormalizer<A>(kMap, all, kGroups, step_.alpha);
+    bool none = true;
+    if constexpr (kRaisesPowers<A>)
+      for (int g = 0; g < kGroups; ++g) none = none && !any(TameSums(step_.alpha).may_hold(all[g].max, all[g].sum));
+    return none;
   }
 
   template <int kGroups>
@@ -174,6 +184,7 @@ class SlabSoftmax {
   RowOffsets first_;
   int groups_ = 0;          ///< of the tile that waits; 0 when none does
   bool is_raised_ = false;  ///< all its powers are
+  bool is_far_ = false;     ///< columns are expected to need their maxima
   TileOutput<A> output_, next_output_;
   TileNormalizer<A> by_;
   V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to
