@@ -175,7 +175,7 @@ class BatchedSoftmax {
       if constexpr (kKeeps)
         return load<V>(kept) * other;
       else if constexpr (kRaises)
-        return (exponent(load<V>(kept)) - other) * alpha;
+        return at_most_zero(exponent(load<V>(kept)) - other) * alpha;
       else
         return (load<V>(kept) - other) * alpha;
     }

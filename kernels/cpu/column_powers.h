@@ -136,6 +136,8 @@ template <int kGroups, class A>
 MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
                                  const std::byte* following, TileStates<A, kGroups>& states) {
   using V = LanesOf<A>;
+  if (kRaisesPowers<A> && end - begin == 1)
+    return fold_around_maxima<kGroups>(step, tile, begin, end, following, states);
   if constexpr (kRaisesPowers<A>) {
     alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
     RaisedSums<A, kGroups> sums;

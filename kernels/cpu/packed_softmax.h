@@ -122,7 +122,7 @@ class PackedSoftmax {
       if constexpr (kKeeps)
         put<kStreams>(to + i * kWidth, mine[0] * load<V>(held.powers + i * kWidth));
       else
-        put<kStreams>(to + i * kWidth, (multiply_add(load_elements(x + i * kWidth), scale, mine[1]) - mine[0]) * alpha);
+        put<kStreams>(to + i * kWidth, at_most_zero(multiply_add(load_elements(x + i * kWidth), scale, mine[1]) - mine[0]) * alpha);
     }
   };
   template <bool kStreams>

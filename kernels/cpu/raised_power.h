@@ -69,12 +69,20 @@ bool are_all(Mask<A> mask) {
   return bits_of(mask) == (1u << kLanes<Lanes<A>>)-1;
 }
 
+/// What x - log Σ exp can be, which is never more than 0: a logarithm of raised powers is off by what x - max is not.
+template <class V>
+[[gnu::always_inline]] inline V at_most_zero(V x) {
+  return {packet::pmin(x.value, splat<V>(0).value)};  // a NaN stays one
+}
+
 /// Which sums of raised powers need no maximum, of a softmax that multiplies with alpha: below, powers that count would
 /// be lost; above, they would overflow.
 class TameSums {
   using V = Lanes<float>;
 
  public:
+  /// Of so many elements: one is its own maximum, and its logarithm exactly what it is.
+  TameSums(double alpha, Index elements) : TameSums(elements > 1 ? alpha : 0x1p-20) {}
   explicit TameSums(double alpha) : most_(splat<V>(std::abs(alpha) >= 0x1p-8 || alpha == 0 ? 0x1p118f : 0.f)) {}
 
   [[gnu::always_inline]] Mask<float> operator()(V sum) const {

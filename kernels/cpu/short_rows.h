@@ -50,7 +50,7 @@ class ShortRows {
         rest_(static_cast<int>(n - full_ * kWidth)),
         scale_(static_cast<A>(scale)),
         alpha_(static_cast<A>(alpha)),
-        tame_(alpha),
+        tame_(alpha, n),
         powers_(powers) {}
 
   A scale() const { return scale_; }

@@ -3,6 +3,7 @@
 #pragma once
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/normalize.h"
+#include "kernels/cpu/raised_power.h"
 
 namespace ndfold::simd {
 
@@ -11,8 +12,8 @@ inline constexpr int kAbreast = 4;
 template <class A>
 inline constexpr Index kTurn = kAbreast* kLanes<LanesOf<A>>;
 
-/// Rows of no more numbers than this many bytes share vectors or lanes (packed_softmax.h, short_rows.h), longer ones are
-/// taken in batches (batched_softmax.h).
+/// Rows of no more numbers than this many bytes share vectors or lanes (packed_softmax.h, short_rows.h), longer ones
+/// are taken in batches (batched_softmax.h).
 inline constexpr Index kShortRowBytes = 256;
 
 /// Elements whose powers are summed before the tree takes over: 16 additions deep.
@@ -59,7 +60,7 @@ struct Result {
     if constexpr (kMap == MapKind::softmax)
       return ordered(x * factor);
     else
-      return ordered((exponent(x) - rest) * factor);
+      return ordered(at_most_zero(exponent(x) - rest) * factor);
   }
 };
 

@@ -74,7 +74,7 @@ class SlabSoftmax {
   template <int kGroups>
   void turn(const Tile& tile, const std::byte* following) {
     if constexpr (kRaisesPowers<A>)
-      if (run_ == 1) return raised_turn<kGroups>(tile, following);
+      if (run_ == 1 && rows_ > 1) return raised_turn<kGroups>(tile, following);
     around_maxima<kGroups>(tile, following, groups_ > 0, nullptr);
     output_ = next_output_;
   }
@@ -175,7 +175,7 @@ class SlabSoftmax {
       if constexpr (kKeeps)
         return waiting * factor[i];
       else
-        return (waiting - shift[i] - rest[i]) * factor[i];
+        return at_most_zero(waiting - shift[i] - rest[i]) * factor[i];
     };
   }
 

@@ -91,5 +91,19 @@ TEST(raised_power, a_row_does_not_depend_on_others) {
   }
 }
 
+TEST(raised_power, no_probability_is_more_than_one) {
+  for (const Index length : {2, 4, 7, 16, 17, 64, 100}) {
+    DenseSoftmaxRows<float> some(8192 / length + 40, length, 0.75);
+    some.alpha = 1;
+    for (Index r = 0; r < some.rows; ++r) some.in[static_cast<std::size_t>(r * length)] += 25;
+    const auto largest = [&](SinkKind sink) {
+      const auto results = some.softmax(sink, false, 0, 100000);
+      return *std::max_element(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(some.in.size()));
+    };
+    EXPECT_LE(largest(SinkKind::log_softmax), 0) << length;
+    EXPECT_LE(largest(SinkKind::softmax), 1) << length;
+  }
+}
+
 }  // namespace
 }  // namespace ndfold::test
