@@ -1,6 +1,7 @@
 // Softmax of rows of few elements, one behind the other: as many as a vector has slots for, which stay in registers
 // from the load to the store.
 #pragma once
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/slots.h"
 #include "kernels/cpu/softmax_looks.h"
 
@@ -34,7 +35,7 @@ class SlotSoftmax {
 
  public:
   SlotSoftmax(double scale, double alpha)
-      : scale_(splat<V>(static_cast<A>(scale))), alpha_(splat<V>(static_cast<A>(alpha))) {}
+      : scale_(splat<V>(static_cast<A>(scale))), alpha_(splat<V>(static_cast<A>(alpha))), tame_(alpha) {}
 
   /// n elements, of whole rows.
   [[gnu::noinline, gnu::flatten]] void map(const T* x, T* y, Index n) const {
@@ -75,6 +76,23 @@ class SlotSoftmax {
       const V nothing = scaled - scaled;
       return (kMap == MapKind::softmax ? nothing + splat<V>(1) : nothing) * alpha_;
     }
+    if constexpr (kRaisesPowers<A>) {
+      const V power = RaisedPower::of_scaled(scaled), sum = all_of_slot<kSlots>(power, std::plus<>());
+      const Mask<A> mask = tame_(sum);
+      const V raised = of_raised(scaled, power, select(mask, sum, splat<V>(1)));
+      return are_all(mask) ? raised : select(mask, raised, around_maxima(scaled));
+    } else {
+      return around_maxima(scaled);
+    }
+  }
+
+  [[gnu::always_inline]] V of_raised(V scaled, V power, V sum) const {
+    if constexpr (kMap == MapKind::softmax) return power * (alpha_ / sum);
+    const auto logarithm = TameSums::logarithm(sum);
+    return at_most_zero(scaled - logarithm.shift - logarithm.rest) * alpha_;
+  }
+
+  [[gnu::always_inline]] V around_maxima(V scaled) const {
     const V max = all_of_slot<kSlots>(scaled, [](V a, V b) { return any_maximum(a, b); });
     const V power = power_below_one(scaled - max), sum = all_of_slot<kSlots>(power, std::plus<>());
     if constexpr (kMap == MapKind::softmax)
@@ -84,6 +102,7 @@ class SlotSoftmax {
   }
 
   V scale_, alpha_;
+  TameSums tame_;
 };
 
 /// Calls work(integral constant) for rows of so many elements, if they are softmaxes in slots; false if not.

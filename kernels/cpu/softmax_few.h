@@ -116,47 +116,87 @@ struct ComingFew {
   [[gnu::always_inline]] void ask(Index group, int row) const { ask_early(from + group * group_bytes + rows[row]); }
 };
 
-/// Groups of columns become results where they are. Powers of 4 and 8 rows, 2 · kHalf, are added up by halves, as in
-/// slots (slot_softmax.h): of as few columns as those take, results have the same bits wherever elements lie. Those of
-/// others (kHalf = 0) in turn.
-template <MapKind kMap, class A, int kHalf>
+/// Sums of 4 and 8 rows are added up by halves, as in slots (slot_softmax.h): of as few columns as those take, results
+/// have the same bits wherever elements lie. Those of others in turn. kRows = 0: as many as `count`.
+template <int kRows, class V>
+[[gnu::always_inline]] inline V sum_of_few(const V* powers, int count = kRows) {
+  if constexpr (kRows == 4 || kRows == 8) {
+    V sums[kRows / 2];
+    for (int r = 0; r < kRows / 2; ++r) sums[r] = powers[r] + powers[r + kRows / 2];
+    for (int half = kRows / 4; half > 0; half /= 2)
+      for (int r = 0; r < half; ++r) sums[r] = sums[r] + sums[r + half];
+    return sums[0];
+  } else {
+    V sum = splat<V>(0);
+    for (int r = 0; r < (kRows > 0 ? kRows : count); ++r) sum = sum + powers[r];
+    return sum;
+  }
+}
+
+/// What scaled elements of columns with tame sums become.
+template <MapKind kMap, class V>
+struct FewResults {
+  V shift = splat<V>(0), rest = shift, times;
+  FewResults(V sum, V alpha) : times(kMap == MapKind::softmax ? alpha / sum : alpha) {
+    if constexpr (kMap == MapKind::softmax) return;
+    const auto logarithm = TameSums::logarithm(sum);
+    shift = logarithm.shift, rest = logarithm.rest;
+  }
+  [[gnu::always_inline]] V operator()(V x, V power) const {
+    return kMap == MapKind::softmax ? power * times : at_most_zero(x - shift - rest) * times;
+  }
+};
+
+/// Scaled elements of columns become results around their maxima, but where sums are tame.
+template <MapKind kMap, int kRows, class V>
+[[gnu::noinline, gnu::flatten]] void map_around_maxima(V* x, int count, V times, const TameSums& tame) {
+  const int rows = kRows > 0 ? kRows : count;
+  V max = x[0], powers[kFewRows], raised[kFewRows];
+  for (int r = 1; r < rows; ++r) max = any_maximum(max, x[r]);
+  for (int r = 0; r < rows; ++r) powers[r] = power_below_one(x[r] - max);
+  const V sum = sum_of_few<kRows>(powers, rows);
+  const V by = kMap == MapKind::softmax ? times / sum : times, rest = V{packet::plog(sum.value)};
+  const auto around = [&](int r) { return kMap == MapKind::softmax ? powers[r] * by : (x[r] - max - rest) * by; };
+  if constexpr (kRaisesPowers<ScalarOf<V>>) {
+    for (int r = 0; r < rows; ++r) raised[r] = RaisedPower::of_scaled(x[r]);
+    const V raised_sum = sum_of_few<kRows>(raised, rows);
+    const auto mask = rows > 1 ? tame(raised_sum) : less(times, times);
+    const FewResults<kMap, V> result(select(mask, raised_sum, splat<V>(1)), times);
+    for (int r = 0; r < rows; ++r) x[r] = select(mask, result(x[r], raised[r]), around(r));
+  } else {
+    for (int r = 0; r < rows; ++r) x[r] = around(r);
+  }
+}
+
+/// Groups of columns become results where they are.
+template <MapKind kMap, class A, int kRows>
 [[gnu::flatten, gnu::noinline]] void map_few(A* slot, Index groups, int count, A alpha, const ComingFew& coming) {
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
-  constexpr bool kKeeps = kMap == MapKind::softmax;
-  const int rows = kHalf > 0 ? 2 * kHalf : count;
+  const int rows = kRows > 0 ? kRows : count;
   const V times = splat<V>(alpha);
+  const TameSums tame(static_cast<double>(alpha));
   for (Index g = 0; g < groups; ++g, slot += rows * kWidth) {
     for (int r = 0; r < rows; ++r) coming.ask(g, r);
-    V max = load<V>(slot), sum = splat<V>(0);
-    for (int r = 1; r < rows; ++r) max = any_maximum(max, load<V>(slot + r * kWidth));
-    const auto power_of = [&](int r) {
-      const V power = power_below_one(load<V>(slot + r * kWidth) - max);
-      if constexpr (kKeeps) store(slot + r * kWidth, power);
-      return power;
-    };
-    if constexpr (kHalf > 0) {
-      V sums[kHalf];
-      unrolled<kHalf>([&](auto r) { sums[r] = power_of(r) + power_of(r + kHalf); });
-      for (int half = kHalf / 2; half > 0; half /= 2)
-        for (int r = 0; r < half; ++r) sums[r] = sums[r] + sums[r + half];
-      sum = sums[0];
-    } else {
-      for (int r = 0; r < rows; ++r) sum = sum + power_of(r);
+    V some[kFewRows];
+    if constexpr (kRaisesPowers<A>) {
+      for (int r = 0; r < rows; ++r) some[r] = RaisedPower::of_scaled(load<V>(slot + r * kWidth));
+      const V sum = sum_of_few<kRows>(some, rows);
+      if (rows > 1 && are_all(tame(sum))) [[likely]] {  // of one, x - x
+        const FewResults<kMap, V> result(sum, times);
+        for (int r = 0; r < rows; ++r) store(slot + r * kWidth, result(load<V>(slot + r * kWidth), some[r]));
+        continue;
+      }
     }
-    if constexpr (kKeeps) {
-      const V factor = times / sum;
-      for (int r = 0; r < rows; ++r) store(slot + r * kWidth, load<V>(slot + r * kWidth) * factor);
-    } else {
-      const V rest = {packet::plog(sum.value)};
-      for (int r = 0; r < rows; ++r) store(slot + r * kWidth, (load<V>(slot + r * kWidth) - max - rest) * times);
-    }
+    for (int r = 0; r < rows; ++r) some[r] = load<V>(slot + r * kWidth);
+    map_around_maxima<kMap, kRows>(some, rows, times, tame);
+    for (int r = 0; r < rows; ++r) store(slot + r * kWidth, some[r]);
   }
 }
 
 template <MapKind kMap, class A>
 void map_few(A* slot, Index groups, int rows, A alpha, const ComingFew& coming) {
-  const auto map = rows == 4 ? map_few<kMap, A, 2> : rows == 8 ? map_few<kMap, A, 4> : map_few<kMap, A, 0>;
+  const auto map = rows == 4 ? map_few<kMap, A, 4> : rows == 8 ? map_few<kMap, A, 8> : map_few<kMap, A, 0>;
   map(slot, groups, rows, alpha, coming);
 }
 
@@ -168,34 +208,24 @@ template <MapKind kMap, int kRows, bool kStreams, class T, class A = NumberOf<T>
   constexpr int kWidth = kLanes<V>;
   const ComingFew coming = coming_rows;
   const V scale = splat<V>(by), times = splat<V>(alpha);
+  const TameSums tame(static_cast<double>(alpha));
   const auto group = [&](Index at, const auto& load_row, const auto& put_row) {
     V here[kRows];
     for (int r = 0; r < kRows; ++r) here[r] = load_row(x + in[r] + at) * scale;
-    V max = here[0];
-    for (int r = 1; r < kRows; ++r) max = any_maximum(max, here[r]);
-    V powers[kRows];
-    for (int r = 0; r < kRows; ++r) {
-      here[r] = here[r] - max;
-      powers[r] = power_below_one(here[r]);
+    if constexpr (kRaisesPowers<A>) {
+      V powers[kRows];
+      for (int r = 0; r < kRows; ++r) powers[r] = RaisedPower::of_scaled(here[r]);
+      const V sum = sum_of_few<kRows>(powers);
+      if (are_all(tame(sum))) [[likely]] {
+        const FewResults<kMap, V> result(sum, times);
+        for (int r = 0; r < kRows; ++r) put_row(y + out[r] + at, result(here[r], powers[r]));
+        return;
+      }
     }
-    V sum;
-    if constexpr (kRows == 4 || kRows == 8) {  // by halves, as map_few
-      V sums[kRows / 2];
-      for (int r = 0; r < kRows / 2; ++r) sums[r] = powers[r] + powers[r + kRows / 2];
-      for (int half = kRows / 4; half > 0; half /= 2)
-        for (int r = 0; r < half; ++r) sums[r] = sums[r] + sums[r + half];
-      sum = sums[0];
-    } else {
-      sum = splat<V>(0);
-      for (int r = 0; r < kRows; ++r) sum = sum + powers[r];
-    }
-    if constexpr (kMap == MapKind::softmax) {
-      const V factor = times / sum;
-      for (int r = 0; r < kRows; ++r) put_row(y + out[r] + at, powers[r] * factor);
-    } else {
-      const V rest = {packet::plog(sum.value)};
-      for (int r = 0; r < kRows; ++r) put_row(y + out[r] + at, (here[r] - rest) * times);
-    }
+    V results[kRows];
+    for (int r = 0; r < kRows; ++r) results[r] = load_row(x + in[r] + at) * scale;  // again: few come here
+    map_around_maxima<kMap, kRows>(results, kRows, times, tame);
+    for (int r = 0; r < kRows; ++r) put_row(y + out[r] + at, results[r]);
   };
   Index g = 0;
   for (; (g + 1) * kWidth <= columns; ++g) {
