@@ -31,7 +31,7 @@ class PackedSoftmax {
   static constexpr Index kTurnElements = 8192 / static_cast<Index>(sizeof(A));  // in L1 with all that belongs to them
 
  public:
-  static constexpr Index kLongest = (kLooksUp ? kVectors : kPackedVectors<V>) * kWidth;
+  static constexpr Index kLongest = kWidth * (kLooksUp ? kVectors : kPackedVectors<V>);
 
   PackedSoftmax(Index n, double scale, double alpha, bool past_caches)
       : n_(n),
@@ -122,7 +122,8 @@ class PackedSoftmax {
       if constexpr (kKeeps)
         put<kStreams>(to + i * kWidth, mine[0] * load<V>(held.powers + i * kWidth));
       else
-        put<kStreams>(to + i * kWidth, at_most_zero(multiply_add(load_elements(x + i * kWidth), scale, mine[1]) - mine[0]) * alpha);
+        put<kStreams>(to + i * kWidth,
+                      at_most_zero(multiply_add(load_elements(x + i * kWidth), scale, mine[1]) - mine[0]) * alpha);
     }
   };
   template <bool kStreams>
@@ -389,7 +390,7 @@ void softmax_of_packed_rows(const T* x, T* y, Index rows, Index n, const Argumen
         if constexpr (slots() > 2 || (slots() == 2 && (kRaisesPowers<A> || kMap == MapKind::log_softmax)))
           map(std::integer_sequence<int, slots(), 1>());
       });
-    if constexpr (kPackedVectors<LanesOf<A>> > kVectorsOfTables)
+    if constexpr (kVectorsOfTables < kPackedVectors<LanesOf<A>>)
       if (n > kVectorsOfTables * kWidth) return map(std::integer_sequence<int, kWidth, 0>());
     unrolled<kVectorsOfTables - 1>([&](auto i) {
       if ((n - 1) / kWidth == i + 1) map(std::integer_sequence<int, kWidth, i + 2>());
