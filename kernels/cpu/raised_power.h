@@ -69,12 +69,6 @@ bool are_all(Mask<A> mask) {
   return bits_of(mask) == (1u << kLanes<Lanes<A>>)-1;
 }
 
-/// What x - log Σ exp can be, which is never more than 0: a logarithm of raised powers is off by what x - max is not.
-template <class V>
-[[gnu::always_inline]] inline V at_most_zero(V x) {
-  return {packet::pmin(x.value, splat<V>(0).value)};  // a NaN stays one
-}
-
 /// Which sums of raised powers need no maximum, of a softmax that multiplies with alpha: below, powers that count would
 /// be lost; above, they would overflow.
 class TameSums {

@@ -69,10 +69,13 @@ template <class A>
 struct ResultAgain {
   using V = LanesOf<A>;
   Exponent<A> exponent;
-  V factor;
+  V most, factor;
   Ordered<A> ordered;
-  ResultAgain(A scale, const Normalizer<A>& by) : exponent(scale, by.shift), factor(splat<V>(by.factor)), ordered(by) {}
-  [[gnu::always_inline]] V operator()(V x) const { return ordered(power_below_one(exponent(x)) * factor); }
+  ResultAgain(A scale, const Normalizer<A>& by)
+      : exponent(scale, by.shift), most(splat<V>(by.rest)), factor(splat<V>(by.factor)), ordered(by) {}
+  [[gnu::always_inline]] V operator()(V x) const {
+    return ordered(at_most(power_below_one(exponent(x)), most) * factor);
+  }
 };
 
 /// For a fold, which has none.

@@ -28,7 +28,7 @@ void softmax_row_in_output(const Arguments& step, const std::byte* in, std::byte
   const Index n = elements(step.reduced);
   const Axis run = inner(step.reduced);
   const A max = fold_row<ScaledMax, A, Loading::values>(step, parameters, in, 0, n);
-  const Normalizer<A> power{max, A(0), A(1)};
+  const Normalizer<A> power{max, kInfinity<A>, A(1)};
   alignas(64) A loaded[kChunk];
   Tree<Sum<A>> tree({});
   Leaf<A> leaf;

@@ -24,26 +24,28 @@ class ColumnPattern {
         times_(splat<V>(static_cast<A>(alpha))) {
     for (Index c = 0; c < columns; ++c) {
       const Normalizer<A> by = normalizer<A>(kMap, state_of(c), alpha);
-      shift_[c] = by.shift, other_[c] = kMap == MapKind::softmax ? by.factor : by.rest;
+      shift_[c] = by.shift, rest_[c] = by.rest, factor_[c] = by.factor;
     }
-    for (Index c = columns; c < period_ + kWidth; ++c) shift_[c] = shift_[c - columns], other_[c] = other_[c - columns];
+    for (Index c = columns; c < period_ + kWidth; ++c) copy(c - columns, c);
   }
 
   Index period() const { return period_; }
 
   /// Results of elements whose first is of column `phase`, below period().
   [[gnu::always_inline]] V operator()(V x, Index phase) const {
-    const V distance = x * scale_ - load<V>(shift_ + phase), other = load<V>(other_ + phase);
+    const V distance = x * scale_ - load<V>(shift_ + phase), rest = load<V>(rest_ + phase);
     if constexpr (kMap == MapKind::softmax)
-      return power_below_one(distance) * other;
+      return at_most(power_below_one(distance), rest) * load<V>(factor_ + phase);
     else
-      return (distance - other) * times_;
+      return at_most_zero(distance - rest) * times_;
   }
 
  private:
+  void copy(Index from, Index to) { shift_[to] = shift_[from], rest_[to] = rest_[from], factor_[to] = factor_[from]; }
+
   Index period_;
   V scale_, times_;
-  alignas(64) A shift_[kMostColumns + kWidth], other_[kMostColumns + kWidth];
+  alignas(64) A shift_[kMostColumns + kWidth], rest_[kMostColumns + kWidth], factor_[kMostColumns + kWidth];
 };
 
 /// to[i] = the result of x[i], of column i modulo the pattern's period. Streamed, they begin with a few that align

@@ -114,15 +114,18 @@ TEST(joined_rows, moments) {
                                });
 }
 
+// A state's maximum is one only where powers are not raised: sums at either side of a power of 2 are shifted by others.
+double logarithm(const OnlineSoftmax<float>::State& state) {
+  return static_cast<double>(state.max) + std::log(static_cast<double>(state.sum));
+}
+
 TEST(joined_rows, states_of_a_softmax) {
   const auto value = [](Index r, Index c) {
     return small_whole(r, c) + static_cast<float>(c % 4 == 1 ? r % 700 : 0) / 8;
   };
   each_state<OnlineSoftmax, float>(DType::f32, 1, value, simd::fold_softmax_columns<OnlineSoftmax, float>,
                                    [](const auto& some, const auto& expected, const ::testing::Message& at) {
-                                     ASSERT_EQ(some.max, expected.max) << at;
-                                     ASSERT_NEAR(some.sum, expected.sum, 1e-5 * static_cast<double>(expected.sum))
-                                         << at;
+                                     ASSERT_NEAR(logarithm(some), logarithm(expected), 1e-5) << at;
                                    });
 }
 

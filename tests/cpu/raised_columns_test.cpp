@@ -10,6 +10,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 struct Columns {
   Index rows, columns;
+  double alpha = 1.5;
   std::vector<float> in;
   Columns(Index r, Index c) : rows(r), columns(c), in(static_cast<std::size_t>(r * c)) {
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(hash(i) % 401) / 16 - 12;
@@ -38,7 +39,7 @@ struct Columns {
                         .reduced = list(reduced)};
     step.input = step.output = DType::f32;
     step.part = rows, step.panel = 1024, step.sink = sink, step.residency = residency;
-    step.scale = 0.75, step.alpha = 1.5;
+    step.scale = 0.75, step.alpha = alpha;
     simd::softmax_columns<float>(step, 0, (columns + step.panel - 1) / step.panel);
     return out;
   }
@@ -71,6 +72,23 @@ TEST(raised_columns, a_column_does_not_depend_on_others) {
                     << rows << " x " << columns << ", column " << c;
             }
         }
+}
+
+// One element of each column is nearly all of its sum, whatever rounds it: few columns join their rows.
+TEST(raised_columns, no_probability_is_more_than_one) {
+  for (const Index rows : {2, 8, 16, 17, 65, 200})
+    for (const Index columns : {3, 64, 300})
+      for (const Residency residency : {Residency::scratch, Residency::none}) {
+        Columns some(rows, columns);
+        some.alpha = 1;
+        for (Index c = 0; c < columns; ++c) some.at(c % rows, c) += 30 + static_cast<float>(hash(c) % 1000) / 64;
+        const auto largest = [&](SinkKind sink) {
+          const auto results = some.softmax(sink, residency);
+          return *std::max_element(results.begin(), results.end());
+        };
+        EXPECT_LE(largest(SinkKind::log_softmax), 0) << rows << " x " << columns;
+        EXPECT_LE(largest(SinkKind::softmax), 1) << rows << " x " << columns;
+      }
 }
 
 }  // namespace

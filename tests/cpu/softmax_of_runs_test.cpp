@@ -101,7 +101,8 @@ TEST(softmax_of_runs, what_is_not_finite_stays_with_its_output) {
       const bool is_nan = line == 0 ? output == 3 || output == 15 : output == 5;
       ASSERT_EQ(std::isnan(results[i]), is_nan) << i;
     }
-    EXPECT_EQ(results[runs.at(1, 20, 0, 2)], 2);
+    EXPECT_NEAR(results[runs.at(1, 20, 0, 2)], 2, 2 * 12 * 0x1p-24);  // 12u: two powers, a state, a quotient, a product
+    EXPECT_LE(results[runs.at(1, 20, 0, 2)], 2);
     EXPECT_EQ(results[runs.at(1, 21, 0, 2)], 0);
   }
 }
