@@ -22,7 +22,7 @@ struct Columns {
   void spoil() {
     for (Index c = 0; c < columns; ++c)
       for (Index r = 0; r < rows && is_spoilt(c); ++r) {
-        at(r, c) += c % 2 == 0 ? 300 : -300;
+        at(r, c) += c % 2 == 0 ? 300.f : -300.f;
         if (c % 5 == 1) at(r, c) = -kInf;
         if (c % 5 == 2 && r == 3) at(r, c) = kInf;
         if (c % 5 == 3 && r == 3) at(r, c) = std::numeric_limits<float>::quiet_NaN();

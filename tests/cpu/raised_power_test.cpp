@@ -63,7 +63,7 @@ void expect_rows_not_to_depend_on_others(Index length, const IsSpoilt& is_spoilt
   for (Index r = 0; r < some.rows; ++r) {
     if (!is_spoilt(r)) continue;
     const auto row = spoilt.in.begin() + r * length;
-    for (auto x = row; x != row + length; ++x) *x += r % 2 == 0 ? 300 : -300;
+    for (auto x = row; x != row + length; ++x) *x += r % 2 == 0 ? 300.f : -300.f;
     if (r % 25 == 1) row[1] = kInf;
     if (r % 25 == 2) row[0] = std::numeric_limits<float>::quiet_NaN();
     if (r % 25 == 3) std::fill(row, row + length, -kInf);
