@@ -69,6 +69,8 @@ double sharing_efficiency(const Step& step) {
   if (!maps(step) || step.parts < 2 || reads_twice(step)) return 1;
   const double blocks = static_cast<double>(step.parts);
   const bool rows = step.kernel.body == Body::rows;
+  if (step.kernel.residency == Residency::ring)
+    return on_stairs(kTravellingRows, blocks) * (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1);
   if (rows && step.kernel.scope == Scope::grid && step.launch.grid[1] == 1 && elements(step.kept) > 1)
     return std::min(kWholeGridInTurns, on_stairs(kRowShareByGroup, blocks));
   if (step.kernel.scope != Scope::cluster)
@@ -76,7 +78,8 @@ double sharing_efficiency(const Step& step) {
   if (!rows) return on_stairs(kColumnShareByCluster, blocks);
   if (step.kernel.residency == Residency::registers)
     return on_stairs(kLinesByCluster, blocks) * on_stairs(kLinesByClusterPart, static_cast<double>(tile_bytes(step)));
-  return on_stairs(kRowShareByCluster, blocks) *
+  const bool slow = blocks > 2 && size_bytes(step.kernel.input) == 2;
+  return on_stairs(kRowShareByCluster, blocks) * (slow ? kHalfRowsInLargeClusters : 1) *
          on_stairs(kRowShareByClusterPart, static_cast<double>(tile_bytes(step)));
 }
 
@@ -98,6 +101,7 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const bool dense = step.kernel.source != SourceKind::strided;
   const double load = dense ? tuning.vector_bytes : static_cast<double>(size_bytes(step.kernel.input));
   const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster ||
+                     step.kernel.residency == Residency::ring ||
                      (step.kernel.residency == Residency::registers && step.kernel.body == Body::columns);
   const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
@@ -123,6 +127,7 @@ double share_of_body(const Step& step, const Waves& waves) {
     return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
   if (!maps(step)) return 1;
+  if (step.kernel.residency == Residency::ring) return 1;
   if (step.kernel.body != Body::columns) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));

@@ -33,6 +33,8 @@ inline constexpr StairRow kRowShareByCluster[] = {{2, 0.95}, {4, 0.90}, {8, 0.80
 /// alone in a block, of which a multiprocessor has two, 0.91 and 0.89 (sweep.csv of 134dba4).
 inline constexpr StairRow kRowShareByClusterPart[] = {
     {8 << 10, 0.32}, {16 << 10, 0.50}, {54 << 10, 0.85}, {1e300, 1.0}};
+/// Of 16-bit elements in more than two blocks: bf16 rows of 128 256 and 2^18 reach 0.595 and 0.57 of a copy.
+inline constexpr double kHalfRowsInLargeClusters = 0.77;
 /// Kept in registers: 512 MiB of rows of 16, 32 and 64 K f32 take 308, 274 and 295 us, a copy 258.
 inline constexpr StairRow kLinesByCluster[] = {{2, 1.0}, {1e300, 0.95}};
 inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.80}, {1e300, 1.0}};
@@ -41,6 +43,10 @@ inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
 inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.56}};
+
+/// Rows that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside kKernelShare.
+inline constexpr StairRow kTravellingRows[] = {{8, 0.85}, {20, 0.87}, {40, 0.83}, {70, 0.81}, {1e300, 0.72}};
+inline constexpr double kHalfTravellingRows = 0.80;
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB

@@ -54,7 +54,7 @@ std::string_view name(Scope value) {
 }
 
 std::string_view name(Residency value) {
-  static constexpr std::string_view kNames[] = {"none", "registers", "shared", "cluster", "output", "scratch"};
+  static constexpr std::string_view kNames[] = {"none", "registers", "shared", "cluster", "ring", "output", "scratch"};
   return pick(kNames, value);
 }
 

@@ -87,6 +87,7 @@ enum class Residency : std::uint8_t {
   registers,
   shared,
   cluster,
+  ring /* of shared memory, through which later tiles come too */,
   output,
   scratch /* a core's */
 };

@@ -28,7 +28,8 @@ struct Found {
   bool two_lists = false;        ///< packs within runs are a list of their own (fold_cut_runs.h)
   Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
-  bool in_order = false;  ///< elements are taken in the order of their numbers alone, but by `kernel`
+  Kernel travelling = nullptr;  ///< a softmax in a grid, of whole packs that travel through a ring (travelling.h)
+  bool in_order = false;        ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 
 struct Pointers {
@@ -63,6 +64,7 @@ Layout layout_of(const Step& step);
 struct StepKernel {
   Kernel kernel = nullptr;
   Index shared_bytes = 0;
+  int threads = 0;  ///< where they are not the launch's
 };
 
 /// Packs that cover a run, and those of them that may be cut.
@@ -99,6 +101,7 @@ struct Bound {
   LaunchShape shape(KernelOf of) const {
     LaunchShape shape = launch;
     shape.shared_bytes = kernel(of).shared_bytes;
+    if (kernel(of).threads > 0) shape.threads = kernel(of).threads;
     return shape;
   }
 };

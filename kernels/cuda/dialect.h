@@ -66,6 +66,25 @@ __device__ inline unsigned load_acquire(const unsigned* counter) {
 #endif
 }
 
+/// A word that others look for: it is written at once, and orders nothing else.
+__device__ inline void store_word(std::uint64_t* place, std::uint64_t word) {
+#ifdef __CUDACC__
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
+#else
+  simt::store_word(place, word);
+#endif
+}
+
+__device__ inline std::uint64_t load_word(const std::uint64_t* from) {
+#ifdef __CUDACC__
+  std::uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+  return word;
+#else
+  return simt::load_word(from);
+#endif
+}
+
 /// Asks for a copy of 4, 8 or 16 bytes into shared memory, past the registers. This thread may read it after
 /// await_copies(), others of its block after a barrier that follows.
 template <class P>

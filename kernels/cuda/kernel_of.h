@@ -13,6 +13,7 @@
 #include "kernels/cuda/joined_rows.h"
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/rows.h"
+#include "kernels/cuda/travelling.h"
 #include "kernels/cuda/whole_lines.h"
 #include "kernels/cuda/whole_runs.h"
 
@@ -294,6 +295,17 @@ Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
   return or_with_elements<Strided, F, Sink>(key, with_cut_runs<Dense, F, Sink>(key, with_packs));
 }
 
+// The same step where rows are whole packs, and travel.
+template <class Source, class F, class Sink>
+Found with_travelling(const KernelKey& key, Found found) {
+  if constexpr (std::is_same_v<typename Source::Value, float> && Source::kSize * sizeof(typename Sink::Out) == 16 &&
+                std::is_same_v<typename Sink::Out, typename Source::Element>)
+    found.travelling = key.tuning.threads <= kFewThreads
+                           ? Kernel(travelling<Source, F, Sink, Tuned<kFewThreads, kTravellingLoads, 2>>)
+                           : Kernel(travelling<Source, F, Sink, Tuned<kThreads, kTravellingLoads>>);
+  return found;
+}
+
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found softmax(const KernelKey& key, const Layout& layout) {
@@ -302,8 +314,11 @@ Found softmax(const KernelKey& key, const Layout& layout) {
     constexpr int kBlocks = kGridBlocks<kBody>;
     const bool packs = loads_packs<kBody>(key, layout);
     if (layout.in_line && packs) {
-      if (key.scope == Scope::grid)
-        return kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
+      if (key.scope == Scope::grid) {
+        const Found found = kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
+        if constexpr (kBody == Body::rows) return with_travelling<Line, F, Sink>(key, found);
+        return found;
+      }
       if constexpr (kBody == Body::rows) {
         if (key.residency == Residency::registers)
           return or_with_elements<InLine<Strided>, F, Sink>(key, rows_in_registers<Line, F, Sink>(key));

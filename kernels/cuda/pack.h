@@ -43,6 +43,20 @@ __device__ Pack<T, kSize> load_elements(const T* from, Index stride) {
   return pack;
 }
 
+/// All elements at once, as a compiler may not find: at an aligned address in device memory.
+template <class T, int kSize>
+__device__ void store_vector(const Pack<T, kSize>& elements, T* to) {
+  static_assert(sizeof elements == kVectorBytes);
+#ifdef __CUDACC__
+  const auto words = std::bit_cast<Pack<std::uint32_t, 4>>(elements);
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.at[0]), "r"(words.at[1]),
+               "r"(words.at[2]), "r"(words.at[3])
+               : "memory");
+#else
+  *reinterpret_cast<Pack<T, kSize>*>(to) = elements;
+#endif
+}
+
 /// Elements of a store of kSize elements' vectors.
 template <class T, int kSize>
 inline constexpr int kStored = std::min(kSize, kVector<T>);

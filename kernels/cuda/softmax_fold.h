@@ -36,9 +36,14 @@ struct Exponent<float> {
 
   float rate, origin;
   __device__ static float rate_of(float max) { return std::fabs(max) < kHuge ? kLog2E : kLog2E * kSmaller; }
-  __device__ static float origin_of(float max) { return folds::is_infinite(max) ? 0.0f : max * rate_of(max); }
+  __device__ static float origin_of(float max) {
+    const float origin = max * rate_of(max);
+    return folds::is_infinite(max) ? 0.0f : origin;
+  }
   __device__ static Exponent of(float max, float scale) {
-    return {scale * (folds::is_infinite(max) ? kLog2E : rate_of(max)), origin_of(max)};
+    const bool is_infinite = folds::is_infinite(max);
+    const float rate = is_infinite ? kLog2E : rate_of(max);
+    return {scale * rate, is_infinite ? 0.0f : max * rate};
   }
   __device__ float power(float x) const { return power_of_two(std::fma(x, rate, -origin)); }
   /// What a sum measured from one maximum is multiplied with to be measured from a larger one.

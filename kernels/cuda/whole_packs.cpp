@@ -1,5 +1,7 @@
 #include "kernels/cuda/whole_packs.h"
 
+#include <ndfold/travelling.h>
+
 #include "kernels/cuda/catalog.h"
 #include "kernels/cuda/layouts.h"
 
@@ -197,7 +199,20 @@ void find_ends(const Step& step, const Found& found, Bound& bound) {
   cover_cut_runs(step, found, pack, bound);
 }
 
+namespace {
+
+// The kernel for rows that travel, where results lie in whole packs as well.
+StepKernel kernel_of_travelling(const Step& step, const Found& found, const Bound& bound) {
+  const auto keeps_packs = [&](const Axis& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
+  const bool stores = step.reduced.back().out == 1 && std::all_of(step.kept.begin(), step.kept.end(), keeps_packs);
+  if (found.travelling == nullptr || !bound.arguments.whole_runs || !stores) return {};
+  return {found.travelling, travelling_states_bytes(step.launch.block) + step.launch.shared_bytes, step.launch.block};
+}
+
+}  // namespace
+
 StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound) {
+  if (step.kernel.residency == Residency::ring) return kernel_of_travelling(step, found, bound);
   const StepKernel of_lines = kernel_of_whole_lines(step, found, bound);
   return of_lines.kernel != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);
 }

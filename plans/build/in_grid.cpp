@@ -1,9 +1,12 @@
 // rows_in_grid and columns_in_grid: a whole softmax in one cooperative launch. Groups of co-resident blocks each keep
 // one tile on the chip, publish their states, meet, and write; then the group takes its next tile.
+#include <ndfold/travelling.h>
+
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
+#include "plans/build/travel.h"
 #include "plans/typing.h"
 
 #include <algorithm>
@@ -55,22 +58,40 @@ Shape shape_of(const Step& step, const DeviceFacts& device) {
   return shape;
 }
 
-Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
-  Step step = fold_step(problem, body, tuned);
+void set_out(Step& step, const Journey& journey) {
+  step.kernel.residency = Residency::ring;
+  step.kernel.tuning.threads = step.launch.block = journey.threads;
+  step.kernel.tuning.unroll = kTravellingLoads;
+  step.part = journey.part;
+  step.parts = journey.parts;
+  step.launch.grid = {journey.parts, journey.groups, 1};
+  step.launch.shared_bytes = journey.shared_bytes;
+}
+
+// Tiles that do not travel wait where they are, or are read again as far as there is no room.
+void stay(Step& step, Body body, Residency residency, const DeviceFacts& device) {
   const Shape shape = shape_of(step, device);
-  const Index tiles = step.launch.grid[1];
-  step.kernel.scope = Scope::grid;
   step.part = shape.part;
   step.parts = shape.parts;
   step.launch.grid = {shape.parts, shape.groups, 1};
-  step.launch.cooperative = true;
-  step.launch.grid_barriers = 1;
   const bool line = body == Body::rows && step.reduced.size() == 1 && step.reduced.back().in == 1;
-  if (!shape.waits && line && tuned.residency == Residency::shared)
+  if (!shape.waits && line && residency == Residency::shared)
     settle_partly(step, shared_bytes_for(blocks_of_multiprocessor(body), device));
   else
-    settle(step, shape.waits ? tuned.residency : Residency::none, device);
+    settle(step, shape.waits ? residency : Residency::none, device);
+}
+
+Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
+  const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
+  Step step = fold_step(problem, body, tuned);
+  const Index tiles = step.launch.grid[1];
+  step.kernel.scope = Scope::grid;
+  step.launch.cooperative = true;
+  step.launch.grid_barriers = 1;
+  if (const Journey journey = journey_of(problem, step, device); journey.threads != 0)
+    set_out(step, journey);
+  else
+    stay(step, body, tuned.residency, device);
 
   WorkspaceLayout workspace;
   Schedule schedule;

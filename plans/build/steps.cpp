@@ -1,5 +1,7 @@
 #include "plans/build/steps.h"
 
+#include <ndfold/travelling.h>
+
 #include "plans/build/geometry.h"
 #include "plans/typing.h"
 
@@ -51,7 +53,10 @@ Checked exchange_bytes(const Step& step, Index tiles) {
   const Index groups = step.launch.grid[1];
   const Checked states = Checked(exchange_turns(tiles, groups)) * groups * step.parts * columns_of(step) *
                          state_bytes(step.kernel.fold, step.kernel.accumulate);
-  return states + exchange_counter_bytes(tiles, groups);
+  const bool words = step.kernel.residency == Residency::ring;  // instead of them, or where buffers are misaligned, not
+  const Checked all_words = Checked(words ? kTurnsOfWords * kWordBytes : 0) * groups * step.parts;
+  if (!states.fits() || !all_words.fits()) return states;
+  return Checked(std::max(states.value(), all_words.value())) + exchange_counter_bytes(tiles, groups);
 }
 
 Step fold_step(const Problem& problem, Body body, const TuningRow& tuned) {

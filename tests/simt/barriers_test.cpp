@@ -9,40 +9,44 @@ struct Case {
   AnyRequest request;
   const char* strategy;
   Sizes sizes, out_sizes;
-  Index out_shift = 0;
+  Index out_shift = 0, in_shift = 1;
+  DeviceFacts device = tight(2);
 };
 
 const ReduceSpec kSumLast{.op = ReduceOp::sum, .axes = {1}};
 
 // Together they reach every barrier. Few blocks go round several times: what a barrier protects is often the next
 // round.
-const Case kCases[] = {{kSumLast, "rows_in_block", {7, 600}, {7}},
-                       {kSumLast, "columns_in_block", {5, 70, 40}, {5, 40}},
-                       {kSumLast, "rows_in_cluster", {5, 3000}, {5}},
-                       {kSumLast, "columns_in_cluster", {4, 90, 40}, {4, 40}},
-                       {ReduceSpec{.op = ReduceOp::argmax, .axes = {1}}, "columns_in_cluster", {2, 40, 300}, {2, 300}},
-                       {ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2}}, "rows_in_block", {4100, 5, 4}, {5}},
-                       {kSumLast, "columns_in_block", {5, 700, 3}, {5, 3}},
-                       {kSumLast, "columns_in_block", {5, 70, 65}, {5, 65}},
-                       {kSumLast, "rows_in_bundles", {9000, 7}, {9000}},
-                       {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {9000, 7}, {9000, 7}},
-                       {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {30, 1100}, {30, 1100}},
-                       {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {60, 7}, {60, 7}},
-                       {SoftmaxSpec{.axes = {1}}, "columns_in_block", {5, 40, 65}, {5, 40, 65}},
-                       {SoftmaxSpec{.axes = {0, 2}}, "columns_in_block", {5, 3, 8, 65}, {5, 3, 8, 65}},
-                       {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 28}, {9, 3, 5, 28}},
-                       {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 31}, {9, 3, 5, 31}, 1},
-                       {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
-                       {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
-                       {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};
+const std::vector<Case> kCases = {
+    {kSumLast, "rows_in_block", {7, 600}, {7}},
+    {kSumLast, "columns_in_block", {5, 70, 40}, {5, 40}},
+    {kSumLast, "rows_in_cluster", {5, 3000}, {5}},
+    {kSumLast, "columns_in_cluster", {4, 90, 40}, {4, 40}},
+    {ReduceSpec{.op = ReduceOp::argmax, .axes = {1}}, "columns_in_cluster", {2, 40, 300}, {2, 300}},
+    {ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2}}, "rows_in_block", {4100, 5, 4}, {5}},
+    {kSumLast, "columns_in_block", {5, 700, 3}, {5, 3}},
+    {kSumLast, "columns_in_block", {5, 70, 65}, {5, 65}},
+    {kSumLast, "rows_in_bundles", {9000, 7}, {9000}},
+    {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {9000, 7}, {9000, 7}},
+    {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {30, 1100}, {30, 1100}},
+    {SoftmaxSpec{.axes = {1}}, "rows_in_bundles", {60, 7}, {60, 7}},
+    {SoftmaxSpec{.axes = {1}}, "columns_in_block", {5, 40, 65}, {5, 40, 65}},
+    {SoftmaxSpec{.axes = {0, 2}}, "columns_in_block", {5, 3, 8, 65}, {5, 3, 8, 65}},
+    {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 28}, {9, 3, 5, 28}},
+    {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 31}, {9, 3, 5, 31}, 1},
+    {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
+    {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
+    {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {6, 17024}, {6, 17024}, 0, 0, small(DeviceFacts::h200(), 2)},
+    {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {3, 90000}, {3, 90000}, 0, 0, small(DeviceFacts::h200(), 2)},
+    {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};
 
 Judged run_without(const Case& item, const Site* site, std::uint64_t seed) {
-  Array in(dense(DType::f32, item.sizes), 1);
+  Array in(dense(DType::f32, item.sizes), item.in_shift);
   const bool index =
       std::holds_alternative<ReduceSpec>(item.request) && std::get<ReduceSpec>(item.request).op == ReduceOp::argmax;
   Array out(dense(index ? DType::i64 : DType::f32, item.out_sizes), item.out_shift);
   fill(in, Values::mixed);
-  const PlanOptions plan{.device = tight(2), .strategy = item.strategy};
+  const PlanOptions plan{.device = item.device, .strategy = item.strategy};
   return simulate(item.request, in, out, plan, {.seed = seed, .skip = site, .most_y = 2});
 }
 

@@ -204,6 +204,7 @@ void run_resident(int blocks) {
     m.next.push_back(t);
   }
   int idle_rounds = 0;
+  bool looks = false;
   while (m.done < threads && m.report.failure.empty()) {
     m.ready.swap(m.next);
     m.next.clear();
@@ -217,11 +218,13 @@ void run_resident(int blocks) {
       switch_context(m.home, thread.context);
       running_thread = m.current = -1;
       if (!m.report.failure.empty()) break;
-      moved = moved || thread.waits != Meeting::turn || thread.done;
+      looks = looks || thread.waits == Meeting::turn;
+      moved = moved || (thread.waits != Meeting::turn && thread.waits != Meeting::warp) || thread.done;
       if (!thread.done) count_in(t);
     }
-    constexpr int kPatience = 1000;  // rounds in which threads only look at counters
-    idle_rounds = moved ? 0 : idle_rounds + 1;
+    constexpr int kPatience = 5000;  // rounds in which threads only look at memory, or do so as warps
+    looks = looks && !moved;
+    idle_rounds = looks ? idle_rounds + 1 : 0;
     if (idle_rounds > kPatience) m.report.failure = deadlock();
   }
   release(before);
@@ -298,6 +301,19 @@ unsigned load_acquire(const unsigned* counter) {
   ledger().acquired(running_thread, counter);
   wait(Meeting::turn, Where::current());
   return value;
+}
+
+void store_word(std::uint64_t* place, std::uint64_t word) { *place = word; }
+
+// What was there before the first store_word() was written as all else is: a barrier must lie between.
+std::uint64_t load_word(const std::uint64_t* from) {
+  if (sees_accesses()) {
+    const std::string wrong = ledger().read(running_thread, from, sizeof *from, true);
+    if (!wrong.empty()) fail(wrong);
+  }
+  const std::uint64_t word = *from;
+  wait(Meeting::turn, Where::current());
+  return word;
 }
 
 namespace {

@@ -65,6 +65,10 @@ void exchange(const void* give, void* take, std::size_t bytes, unsigned from, co
 void add_release(unsigned* counter);
 unsigned load_acquire(const unsigned* counter);
 
+/// Words that say by themselves whether they are there: no access before or after them is ordered by them.
+void store_word(std::uint64_t* place, std::uint64_t word);
+std::uint64_t load_word(const std::uint64_t* from);
+
 /// A copy of 16 bytes at most, which arrives when the group that it belongs to is awaited.
 void copy_later(void* to, const void* value, std::size_t bytes);
 void end_copies();

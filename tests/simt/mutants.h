@@ -12,6 +12,10 @@ struct MutantTuning {
   static constexpr int kThreads = 1024, kUnroll = 4, kBlocks = 1;
 };
 
+struct TravellingTuning {
+  static constexpr int kThreads = 512, kUnroll = 8, kBlocks = 1;
+};
+
 struct Mutant {
   std::string_view name, kind;
   ndfold::cuda::Kernel kernel;

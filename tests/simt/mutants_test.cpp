@@ -121,6 +121,15 @@ const std::vector<Case>& cases() {
        kDevice,
        Values::mixed,
        3},
+      {"travelling", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {13, 17004}, {13, 17004}, kDevice, Values::mixed, 0},
+      {"travelling_slowly",
+       SoftmaxSpec{.axes = {1}},
+       "rows_in_grid",
+       {3, 90004},
+       {3, 90004},
+       kDevice,
+       Values::mixed,
+       0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {260, 76}, {260, 76}, kDevice, Values::mixed}};
@@ -133,12 +142,17 @@ Body body_under_test = Body::rows;
 bool is_as_found = false;  // what else a kernel is told
 bool takes_lines = false;  // of whole packs
 bool takes_cut_lines = false;
+bool travels = false;
 
 ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout& layout) {
   ndfold::cuda::Found found = find_kernel(key, layout);
   const bool tiled = key.body != Body::permute || !layout.same_axis;
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
+  if (found.travelling != nullptr && travels) {
+    found.travelling = under_test;
+    return found;
+  }
   if (found.cut_runs != nullptr && takes_cut_lines) {
     found.cut_runs = under_test;
     found.packs_of_cut_runs = 8;
@@ -172,10 +186,11 @@ std::string outcome(const Mutant& mutant) {
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
     Array in(dense(DType::f32, item.sizes), item.shift);
     takes_cut_lines = mutant.kind.starts_with("cut_");
-    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes), takes_lines ? 0
-                                                                                                     : takes_cut_lines
-                                                                                                         ? item.shift
-                                                                                                         : 2);
+    travels = mutant.kind.starts_with("travelling");
+    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes),
+              takes_lines || travels ? 0
+              : takes_cut_lines      ? item.shift
+                                     : 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest

@@ -108,6 +108,23 @@ MUTANTS = [
     ("folded_end", "fold_cut_runs.h", "min_of(begin + list.part, all))", "min_of(begin + list.part, all - 1))", "cut_fold"),
     ("folded_size", "fold_cut_runs.h", "kSize) < static_cast<unsigned>(size);", "kSize) <= static_cast<unsigned>(size);",
      "cut_fold"),
+    ("travel_count", "travelling_rows.h", "(end - from - 1) / unsigned{kThreads}) + 1", "(end - from - 1) / unsigned{kThreads})",
+     "travelling"),
+    ("travel_skew", "travelling_rows.h", "thread_of_block() - skew;", "thread_of_block() - skew / 2;", "travelling"),
+    ("travel_before", "travelling_rows.h", "if (from < 0) from += kThreads;", "", "travelling"),
+    ("travel_end", "travelling_rows.h", ": packs_ + skew) - skew", ": packs_) - skew", "travelling"),
+    ("travel_found", "travelling_rows.h", "find(turn + 2 * kAtOnce + lane)", "find(turn + 3 * kAtOnce + lane)", "travelling"),
+    ("travel_later", "travelling.h", "await_but(later - batch);", "await_but(later - batch + 2);", "travelling"),
+    ("travel_late", "travelling.h", "await_but(later - batch);", "await_but(later - batch + 1);", "travelling_slowly"),
+    ("travel_next", "travelling.h", "++asked_ == batches_", "++asked_ == batches_ + 1", "travelling_slowly"),
+    ("travel_lag", "travelling.h", "2 * batches_ < ring_.places()", "2 * batches_ <= 2 * ring_.places()", "travelling_slowly"),
+    ("travel_unread", "travelling_states.h", "is_there(words.at[i], marked));", "words.at[i] + marked != 7);", "travelling"),
+    ("travel_parts", "travelling_states.h", "theirs[i] = part + i * kWarp < parts_ ?", "theirs[i] = part + i * kWarp < parts_ - 1 ?",
+     "travelling"),
+    ("travel_warps", "travelling_states.h", "lane < kWarps ?", "lane < kWarps - 1 ?", "travelling"),
+    ("travel_states", "travelling_states.h", "turn % 2 * (kWarps + 1)", "0 * turn", "travelling"),
+    ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
+    ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
 ]
 
@@ -165,6 +182,10 @@ KERNELS = {
     "cut_lists": ("fold_cut_runs.h", "fold_cut_runs<Elements<float, float, 4>, folds::Variance<float>, Tuning>"),
     "few_rows": ("few_rows.h", "few_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, Tuning>"),
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
+    "travelling": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
+                                   "simt::TravellingTuning>"),
+    "travelling_slowly": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
+                                          "simt::TravellingTuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
 }

@@ -69,6 +69,10 @@ struct thread_block_tile {
   T shfl_xor(T value, unsigned mask, const Where& where = Where::current()) const {
     return shfl(value, ids_lane() ^ mask, where);
   }
+  bool all(bool mine, const Where& where = Where::current()) const {
+    for (unsigned mask = 1; mask < kSize; mask *= 2) mine = shfl_xor(mine, mask, where) && mine;
+    return mine;
+  }
   static unsigned ids_lane() { return simt::ids().thread % 32; }
 };
 template <unsigned kSize>

@@ -1,0 +1,30 @@
+// Rows that travel through shared memory (kernels/cuda/travelling.h): what plans count on and kernels need.
+#pragma once
+#include <ndfold/step.h>
+
+namespace ndfold {
+
+inline constexpr Index kTravellingLineBytes = 128;  ///< at whose multiples parts of rows begin
+
+/// Packs of a lane that are one batch, which takes one place of the ring.
+inline constexpr int kTravellingLoads = 8;
+constexpr Index batch_bytes(int threads) {
+  constexpr Index kVectorBytes = 16;
+  return threads * kTravellingLoads * kVectorBytes;
+}
+
+/// Where rows of so many turns lie stands in shared memory, so many bytes of each.
+inline constexpr Index kTurnsOfPlaces = 16, kPlaceBytes = 24;
+inline constexpr Index kMostPlacesOfRing = 4;  ///< fewer turns than those are on their way
+
+/// Shared bytes before the ring, of blocks of so many threads: states of all warps and of the whole row, for two turns;
+/// places of turns.
+constexpr Index travelling_states_bytes(int threads) {
+  constexpr Index kWarp = 32, kStateBytes = 8;
+  return 2 * (threads / kWarp + 1) * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
+}
+
+/// Words that the blocks of a row leave for each other: turns whose words live together, as kernels alternate them.
+inline constexpr Index kTurnsOfWords = 4, kWordBytes = 8;
+
+}  // namespace ndfold

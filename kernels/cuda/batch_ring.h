@@ -1,0 +1,40 @@
+// A ring of batches in shared memory: a lane asks for its packs batch by batch and finds them there in the same order.
+// Nobody else reads them, so no barrier is needed.
+#pragma once
+#include "kernels/cuda/pack.h"
+
+namespace ndfold::cuda {
+
+/// Until at most `later` groups of copies have yet to come; of many, a few less.
+__device__ inline void await_but(int later) {
+  switch (later) {
+    case 0: return await_copies<0>();
+    case 1: return await_copies<1>();
+    case 2: return await_copies<2>();
+    case 3: return await_copies<3>();
+    case 4: return await_copies<4>();
+    case 5: return await_copies<5>();
+    case 6: return await_copies<6>();
+    default: return await_copies<7>();
+  }
+}
+
+/// Of kLoads packs of a lane each, in as many places as step.tile_bytes have room for.
+template <class P, int kLoads, int kThreads>
+class BatchRing {
+ public:
+  __device__ BatchRing(const Arguments& step, Index offset)
+      : mine_(reinterpret_cast<P*>(shared_memory() + offset) + thread_of_block()),
+        places_(static_cast<int>(step.tile_bytes) / (kThreads * kLoads * static_cast<int>(sizeof(P)))) {}
+
+  __device__ int places() const { return places_; }
+  __device__ int after(int place) const { return place + 1 < places_ ? place + 1 : 0; }
+  /// A lane's first pack of a batch; the next is kThreads further.
+  __device__ P* packs(int place) const { return mine_ + place * kLoads * kThreads; }
+
+ private:
+  P* mine_;
+  int places_;
+};
+
+}  // namespace ndfold::cuda

@@ -1,0 +1,59 @@
+// States that say by themselves whether they are there. A block that waits for a barrier waits until all of its results
+// have reached memory; one that looks for words waits for those words alone.
+#pragma once
+#include <ndfold/travelling.h>
+
+#include "kernels/cuda/dialect.h"
+#include "kernels/folds/online_softmax.h"
+
+#include <bit>
+
+namespace ndfold::cuda {
+
+/// {max, sum} in 64 bits, which are written and read at once. A sum of powers has no sign: that bit alternates from one
+/// use of a place to the next.
+using Word = std::uint64_t;
+using WordState = folds::MaxAndSum<float>;
+static_assert(sizeof(Word) == kWordBytes);
+
+inline constexpr Word kSignOfSum = Word{1} << 63;
+
+__device__ inline Word word_of(const WordState& state, bool marked) {
+  const Word sum = std::bit_cast<std::uint32_t>(state.sum) & 0x7fffffffu, max = std::bit_cast<std::uint32_t>(state.max);
+  return sum << 32 | max | (marked ? kSignOfSum : Word{0});
+}
+__device__ inline bool is_there(Word word, bool marked) { return (word >> 63 != 0) == marked; }
+__device__ inline WordState state_of(Word word) {
+  return {std::bit_cast<float>(static_cast<std::uint32_t>(word)),
+          std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32) & 0x7fffffffu)};
+}
+
+/// Where the blocks of a group leave a word each turn for each other. Places of four turns alternate: whoever leaves a
+/// word has read all of two turns earlier, which others left after they had read all of two turns before those.
+class Mail {
+ public:
+  __device__ explicit Mail(const Arguments& step)
+      : words_(reinterpret_cast<Word*>(step.exchange)), parts_(static_cast<int>(step.parts)) {}
+
+  /// Of all parts, one after the other.
+  __device__ Word* words(int turn) const {
+    return words_ + (static_cast<Index>(turn % kTurnsOfWords) * gridDim.y + blockIdx.y) * parts_;
+  }
+  __device__ static bool marks(int turn) { return turn / kTurnsOfWords % 2 == 0; }
+
+  __device__ void leave(int turn, const WordState& state) const {
+    store_word(words(turn) + blockIdx.x, word_of(state, marks(turn)));
+  }
+
+  /// Before the first turn: no word is there. All blocks of the grid meet.
+  __device__ void clear() const {
+    if (const int turn = thread_of_block(); turn < static_cast<int>(kTurnsOfWords)) words(turn)[blockIdx.x] = 0;
+    cg::this_grid().sync();
+  }
+
+ private:
+  Word* words_;
+  int parts_;
+};
+
+}  // namespace ndfold::cuda

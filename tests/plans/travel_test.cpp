@@ -1,0 +1,62 @@
+// Rows that travel: parts cover a row and fit into the ring, wherever rows begin; and which rows stay where they are.
+#include "plans/build/travel.h"
+
+#include <ndfold/travelling.h>
+
+#include "tests/plans/problems.h"
+
+#include <gtest/gtest.h>
+
+namespace ndfold::test {
+namespace {
+
+const DeviceFacts kH200 = DeviceFacts::h200();
+
+Step step_in_grid(ViewDesc in, const DeviceFacts& device = kH200) {
+  Request request = softmax_of(std::move(in), {1}, device);
+  request.options.strategy = "rows_in_grid";
+  return plan(request).schedule.steps[0];
+}
+
+bool travels(const ViewDesc& in, const DeviceFacts& device = kH200) {
+  return step_in_grid(in, device).kernel.residency == Residency::ring;
+}
+
+TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index rows : {1, 3, 100, 3000})
+      for (Index length = 1 << 12; length <= 1 << 23; length = length * 5 / 4 / 8 * 8)
+        for (const Index gap : {0, 8}) {
+          SCOPED_TRACE(::testing::Message() << name(type) << ' ' << rows << ' ' << length << ' ' << gap);
+          ViewDesc in = dense(type, {rows, length});
+          in.strides[0] += gap;
+          const Step step = step_in_grid(in);
+          if (step.kernel.residency != Residency::ring) {
+            EXPECT_GT(length, Index{1} << 22);
+            continue;
+          }
+          const Index element = static_cast<Index>(size_bytes(type)), line = kTravellingLineBytes / element;
+          const Index batch = batch_bytes(step.launch.block), places = step.launch.shared_bytes / batch;
+          const Index most_skew = rows == 1 || in.strides[0] % line == 0 ? 0 : line - 16 / element;
+          EXPECT_EQ(step.part % line, 0);
+          EXPECT_GE(step.part * step.parts, length + most_skew);
+          EXPECT_LE(step.part * element, places * batch);
+          EXPECT_LE(places, kMostPlacesOfRing);
+          EXPECT_LE(step.parts * step.launch.grid[1], step.launch.block == 256 ? 264 : 132);
+          EXPECT_LE(step.launch.grid[1], rows);
+        }
+}
+
+TEST(Travel, OtherRowsStay) {
+  EXPECT_TRUE(travels(dense(DType::f32, {512, 128256})));
+  EXPECT_TRUE(travels(dense(DType::f16, {512, 128256})));
+  EXPECT_FALSE(travels(dense(DType::f64, {512, 128256}))) << "a word has no room for doubles";
+  EXPECT_FALSE(travels(dense(DType::f32, {512, 128257}))) << "rows that are no whole packs";
+  EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), DeviceFacts::a100())) << "rings would have two places";
+  DeviceFacts narrow = kH200;
+  narrow.threads_per_block = 256;
+  EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), narrow)) << "kernels are compiled for their threads";
+}
+
+}  // namespace
+}  // namespace ndfold::test

@@ -1,0 +1,104 @@
+// Rows that travel through rings: every lane of every part of every row, wherever rows begin, turn after turn.
+#include "tests/simt/forced.h"
+
+namespace simt {
+namespace {
+
+// Rows of up to 16 K floats are shared by pairs of blocks of 256 threads, longer ones by blocks of 512.
+DeviceFacts two_multiprocessors() { return small(DeviceFacts::h200(), 2); }
+
+struct Case {
+  Sizes sizes;
+  DType type = DType::f32;
+  Layout in = Layout::row_major;
+};
+
+const Case kCases[] = {
+    {{13, 17024}},  // words of a place twice
+    {{11, 15004}},  // rows that begin anywhere in a line, two groups
+    {{5, 17004}},
+    {{2, 17004}},  // all at once
+    {{3, 90004}},  // parts that fill the ring
+    {{5, 33016}, DType::bf16},
+    {{3, 30008}, DType::f16},
+    {{4, 17024}, DType::f32, Layout::padded},
+};
+
+PlanOptions rows_in_grid() { return {.device = two_multiprocessors(), .strategy = "rows_in_grid"}; }
+
+TEST(travelling, every_element_of_every_turn) {
+  int travelled = 0;
+  for (const Case& item : kCases)
+    for (const std::uint64_t seed : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(item.sizes) << ' ' << name(item.type) << ' '
+                                        << seed);
+      Array in(lay_out(item.type, item.sizes, item.in, 3), 0), out(dense(item.type, item.sizes));
+      fill(in, Values::mixed);
+      const SoftmaxSpec spec{.axes = {1},
+                             .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
+                             .scale = seed == 1 ? 0.75 : -1.5,
+                             .alpha = seed == 1 ? 1 : 0.5};
+      const Judged run = simulate(spec, in, out, rows_in_grid(), {.seed = seed});
+      EXPECT_EQ(run.failure, "");
+      travelled += run.whole_packs;
+    }
+  EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kCases)));
+}
+
+// Buffers that begin elsewhere in a pack stay where they are; in place, what was read may be written over.
+TEST(travelling, other_buffers) {
+  const Sizes sizes{5, 17004};
+  for (const Index shift : {0, 1}) {
+    Array in(dense(DType::f32, sizes), 1), out(dense(DType::f32, sizes), shift);
+    fill(in, Values::mixed);
+    const Judged run = simulate(SoftmaxSpec{.axes = {1}}, in, out, rows_in_grid());
+    EXPECT_EQ(run.failure, "");
+    EXPECT_FALSE(run.whole_packs);
+  }
+  for (const Index length : {17024, 17004}) {  // in whole packs, but not where a line of memory begins
+    Array in(dense(DType::f32, {5, length}), 4), out(dense(DType::f32, {5, length}), 8);
+    fill(in, Values::mixed);
+    const Judged run = simulate(SoftmaxSpec{.axes = {1}}, in, out, rows_in_grid());
+    EXPECT_EQ(run.failure, "");
+    EXPECT_TRUE(run.whole_packs);
+  }
+  Array both(dense(DType::f32, sizes));
+  fill(both, Values::mixed);
+  const Judged run = simulate(SoftmaxSpec{.axes = {1}}, both, both, rows_in_grid());
+  EXPECT_EQ(run.failure, "");
+  EXPECT_TRUE(run.whole_packs);
+}
+
+// NaN, infinities and rows of -inf alone go through the words as they go through a block.
+TEST(travelling, what_is_not_finite) {
+  constexpr Index kRows = 7, kLength = 17024;
+  for (const double scale : {1.0, -2.0, 0.0}) {
+    SCOPED_TRACE(scale);
+    Array in(dense(DType::f32, {kRows, kLength})), out(dense(DType::f32, {kRows, kLength}));
+    fill(in, Values::mixed);
+    constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+    in.set(kLength - 1, kNaN);
+    in.set(kLength + kLength / 2, kInf);
+    in.set(2 * kLength, -kInf);
+    for (Index i = 0; i < kLength; ++i) in.set(3 * kLength + i, -kInf);
+    for (Index i = kLength / 3; i < kLength; ++i) in.set(4 * kLength + i, -kInf);  // all of the second part
+    in.set(kRows * kLength - 1, -kNaN);
+    const Judged run = simulate(SoftmaxSpec{.axes = {1}, .scale = scale}, in, out, rows_in_grid());
+    EXPECT_EQ(run.failure, "");
+    EXPECT_TRUE(run.whole_packs);
+  }
+}
+
+// The same bits in whatever order threads run.
+TEST(travelling, order_changes_no_bit) {
+  const Sizes sizes{6, 17024};
+  Array in(dense(DType::f32, sizes)), first(dense(DType::f32, sizes)), again(dense(DType::f32, sizes));
+  fill(in, Values::cancelling);
+  const SoftmaxSpec spec{.axes = {1}};
+  EXPECT_EQ(simulate(spec, in, first, rows_in_grid(), {.seed = 5}).failure, "");
+  EXPECT_EQ(simulate(spec, in, again, rows_in_grid(), {.seed = 77}).failure, "");
+  EXPECT_TRUE(first == again);
+}
+
+}  // namespace
+}  // namespace simt
