@@ -105,7 +105,7 @@ TEST(Steps, AGridSoftmaxMeetsOnce) {
   const Step& step = schedule.steps.front();
   EXPECT_TRUE(step.launch.cooperative);
   EXPECT_EQ(step.launch.grid_barriers, 1);
-  EXPECT_EQ(step.kernel.residency, Residency::ring) << "16 MiB fit the shared memory of 132 multiprocessors";
+  EXPECT_EQ(step.kernel.residency, Residency::shared) << "16 MiB fit the shared memory of 132 multiprocessors";
   EXPECT_EQ(broken_limit(schedule, DeviceFacts::h200()), "");
 }
 

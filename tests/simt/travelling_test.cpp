@@ -17,7 +17,6 @@ const Case kCases[] = {
     {{13, 17024}},  // words of a place twice
     {{11, 15004}},  // rows that begin anywhere in a line, two groups
     {{5, 17004}},
-    {{2, 17004}},  // all at once
     {{3, 90004}},  // parts that fill the ring
     {{5, 33016}, DType::bf16},
     {{3, 30008}, DType::f16},
