@@ -46,6 +46,7 @@ Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts
   const Index batch = batch_bytes(crew.threads), resident = crew.of_multiprocessor * device.multiprocessors;
   const Index places =
       std::min(travelling_room(crew.of_multiprocessor, crew.threads, device) / batch, kMostPlacesOfRing);
+  if (places < 1) return {};
   const auto blocks_with = [&](Index batches) {  // 0: too many
     const Index blocks = ceil_divide(lines.count, batches * batch / kTravellingLineBytes);
     return blocks <= resident ? blocks : 0;

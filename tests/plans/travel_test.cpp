@@ -58,6 +58,9 @@ TEST(Travel, OtherRowsStay) {
   EXPECT_FALSE(travels(dense(DType::f64, {512, 128256}))) << "a word has no room for doubles";
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128257}))) << "rows that are no whole packs";
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), DeviceFacts::a100())) << "rings would have two places";
+  DeviceFacts tight = kH200;
+  tight.shared_bytes_per_multiprocessor = tight.shared_bytes_per_block = 31 * 1024;
+  EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), tight)) << "no room for a batch";
   DeviceFacts narrow = kH200;
   narrow.threads_per_block = 256;
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), narrow)) << "kernels are compiled for their threads";
