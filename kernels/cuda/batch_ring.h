@@ -1,21 +1,20 @@
 // A ring of batches in shared memory: a lane asks for its packs batch by batch and finds them there in the same order.
 // Nobody else reads them, so no barrier is needed.
 #pragma once
+#include <ndfold/travelling.h>
+
 #include "kernels/cuda/pack.h"
 
 namespace ndfold::cuda {
 
-/// Until at most `later` groups of copies have yet to come; of many, a few less.
+/// Until at most `later` groups of copies have yet to come, which are fewer than places.
 __device__ inline void await_but(int later) {
+  static_assert(kMostPlacesOfRing == 4);
   switch (later) {
     case 0: return await_copies<0>();
     case 1: return await_copies<1>();
     case 2: return await_copies<2>();
-    case 3: return await_copies<3>();
-    case 4: return await_copies<4>();
-    case 5: return await_copies<5>();
-    case 6: return await_copies<6>();
-    default: return await_copies<7>();
+    default: return await_copies<3>();
   }
 }
 

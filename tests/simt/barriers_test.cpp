@@ -17,7 +17,7 @@ const ReduceSpec kSumLast{.op = ReduceOp::sum, .axes = {1}};
 
 // Together they reach every barrier. Few blocks go round several times: what a barrier protects is often the next
 // round.
-const std::vector<Case> kCases = {
+const Case kCases[] = {
     {kSumLast, "rows_in_block", {7, 600}, {7}},
     {kSumLast, "columns_in_block", {5, 70, 40}, {5, 40}},
     {kSumLast, "rows_in_cluster", {5, 3000}, {5}},
