@@ -17,11 +17,12 @@ constexpr Index batch_bytes(int threads) {
 inline constexpr Index kTurnsOfPlaces = 16, kPlaceBytes = 24;
 inline constexpr Index kMostPlacesOfRing = 4;  ///< fewer turns than those are on their way
 
-/// Shared bytes before the ring, of blocks of so many threads: states of all warps and of the whole row, for two turns;
-/// places of turns.
+/// Shared bytes before the ring, of blocks of so many threads: states of all warps and of the whole row, places of turns.
+/// Whole lines: where shared memory has its lines elsewhere than device memory, copies take a third of the bandwidth more.
 constexpr Index travelling_states_bytes(int threads) {
   constexpr Index kWarp = 32, kStateBytes = 8;
-  return 2 * (threads / kWarp + 1) * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
+  const Index bytes = (threads / kWarp + 1) * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
+  return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
 }
 
 /// Words that the blocks of a row leave for each other: turns whose words live together, as kernels alternate them.

@@ -20,7 +20,8 @@ class Travel {
   static constexpr int kSize = Source::kSize, kLoads = Tuning::kUnroll, kThreads = Tuning::kThreads;
   using States = TravellingStates<kThreads / kWarp>;
   using Rows = TravellingRows<Source, kThreads>;
-  static_assert(States::kBytes + kTurnsOfPlaces * kPlaceBytes == travelling_states_bytes(kThreads));
+  static_assert(States::kBytes + kTurnsOfPlaces * kPlaceBytes <= travelling_states_bytes(kThreads));
+  static_assert(travelling_states_bytes(kThreads) <= kExchangeBytes);  // which plans leave beside elements
 
  public:
   __device__ Travel(const Arguments& step, const F& fold)
@@ -52,14 +53,13 @@ class Travel {
         fold(turn, ring_.places() - 1 - (turn > 0 ? lag_ * batches_ : 0), look);
       else
         look();
-      if (lag_ == 0) {
-        block.sync();  // states of all warps are there
-        states_.leave(turn);
-        words = states_.look(turn);
-      }
+      block.sync();  // states of all warps are there
+      // What others wait for comes first: blocks that leave a word before they read those of the row before may be a
+      // turn apart.
+      if (folds) states_.leave(turn);
+      if (lag_ == 0) words = states_.look(turn);
       if (finishes) states_.read(last, words);
-      block.sync();  // so is the whole row's
-      if (lag_ > 0 && folds) states_.leave(turn);
+      block.sync();  // so is the whole row's, and those of warps were read
       if (folds) rows_.find_later(turn);
       if (finishes) finish(last);
     }
@@ -91,9 +91,10 @@ class Travel {
     for (int u = 0; u < kLoads; ++u) packs[u] = u < count ? from[u * kThreads] : P{};
   }
 
-  // The largest scaled number of a lane, as batches come; `later`: batches asked for after the first.
+  // The largest scaled number of a lane, as batches come, and the packs of the last one; `later`: batches asked for after
+  // the first.
   template <bool kTurned>
-  __device__ A find_maximum(int count, int later) const {
+  __device__ A find_maximum(int count, int later, P (&packs)[kLoads]) const {
     P extremes;
 #pragma unroll
     for (int i = 0; i < kSize; ++i)
@@ -102,7 +103,6 @@ class Travel {
 #pragma unroll 1
     for (int batch = 0; batch < batches_; ++batch, place = ring_.after(place)) {
       await_but(later - batch);
-      P packs[kLoads];
       take(place, count - batch * kLoads, packs);
 #pragma unroll
       for (int u = 0; u < kLoads; ++u)
@@ -122,7 +122,8 @@ class Travel {
   __device__ void fold(int turn, int later, const Meanwhile& meanwhile) {
     const int count = rows_.in(turn).count;
     const bool turned = fold_.scale < 0;
-    const A mine = turned ? find_maximum<true>(count, later) : find_maximum<false>(count, later);
+    P packs[kLoads];
+    const A mine = turned ? find_maximum<true>(count, later, packs) : find_maximum<false>(count, later, packs);
     meanwhile();
     const A most = meet_lanes(mine, 1, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
     // Whoever has no number: a scale may be 0.
@@ -131,8 +132,7 @@ class Travel {
     A sum = 0;
 #pragma unroll 1
     for (int batch = 0; batch < batches_; ++batch, fold_place_ = ring_.after(fold_place_)) {
-      P packs[kLoads];
-      take(fold_place_, count - batch * kLoads, packs);
+      if (batches_ > 1) take(fold_place_, count - batch * kLoads, packs);
 #pragma unroll
       for (int u = 0; u < kLoads; ++u) {
         if (u >= count - batch * kLoads) continue;
@@ -142,12 +142,12 @@ class Travel {
         sum += of_pack;
       }
     }
-    states_.put(turn, {max, meet_lanes(sum, 1, kWarp, [](A a, A b) { return a + b; })});
+    states_.put({max, meet_lanes(sum, 1, kWarp, [](A a, A b) { return a + b; })});
   }
 
   // Writes a row, and asks for what comes into its places.
   __device__ void finish(int turn) {
-    const WordState whole = states_.whole(turn);
+    const WordState whole = states_.whole();
     const auto packs = rows_.template out<Out>(turn);
     const A scale = static_cast<A>(step_.scale), alpha = static_cast<A>(step_.alpha);
     if (step_.map == MapKind::softmax)

@@ -6,30 +6,29 @@
 
 namespace ndfold::cuda {
 
-/// Of a block's kWarps warps. A turn: put, a barrier, leave; and of a turn that others left: look, read, a barrier,
-/// whole. Places of two turns alternate: between two barriers some put or read what others use of the turn before.
+/// Of a block's kWarps warps. A turn: put, a barrier, leave and, of a turn that others left, read; a barrier, whole.
 template <int kWarps>
 class TravellingStates {
   static constexpr int kLoads = 4;  // words of a lane at a time
   static_assert(kWarps <= kWarp);
 
  public:
-  static constexpr Index kBytes = 2 * (kWarps + 1) * sizeof(WordState);
+  static constexpr Index kBytes = (kWarps + 1) * sizeof(WordState);
 
   explicit __device__ TravellingStates(const Arguments& step) : mail_(step), parts_(static_cast<int>(step.parts)) {}
 
   __device__ void clear() const { mail_.clear(); }
 
   /// Of a warp.
-  __device__ static void put(int turn, const WordState& state) {
-    if (lane_of_warp() == 0) of_warps(turn)[warp()] = state;
+  __device__ static void put(const WordState& state) {
+    if (lane_of_warp() == 0) of_warps()[warp()] = state;
   }
 
   /// The block's state, to all blocks. One warp does that; another looks and reads.
   __device__ void leave(int turn) const {
     if (warp() != kWarps - 1) return;
     const int lane = lane_of_warp();
-    const WordState mine = over_lanes(lane < kWarps ? read_state(of_warps(turn) + lane) : kNothing);
+    const WordState mine = over_lanes(lane < kWarps ? read_state(of_warps() + lane) : kNothing);
     if (lane == 0) mail_.leave(turn, mine);
   }
 
@@ -47,19 +46,17 @@ class TravellingStates {
   __device__ void read(int turn, const Words& words) const {
     if (warp() != 0) return;
     const WordState whole = over_lanes(await(turn, words));
-    if (lane_of_warp() == 0) *of_row(turn) = whole;
+    if (lane_of_warp() == 0) *of_row() = whole;
   }
 
-  __device__ static WordState whole(int turn) { return read_state(of_row(turn)); }
+  __device__ static WordState whole() { return read_state(of_row()); }
 
  private:
   static constexpr WordState kNothing{-folds::kInfinity<float>, 0};
 
   __device__ static int warp() { return thread_of_block() / kWarp; }
-  __device__ static WordState* of_warps(int turn) {
-    return reinterpret_cast<WordState*>(shared_memory()) + turn % 2 * (kWarps + 1);
-  }
-  __device__ static WordState* of_row(int turn) { return of_warps(turn) + kWarps; }
+  __device__ static WordState* of_warps() { return reinterpret_cast<WordState*>(shared_memory()); }
+  __device__ static WordState* of_row() { return of_warps() + kWarps; }
 
   // Where a maximum is -inf its sum is 0 or NaN, so that equal maxima need no care.
   __device__ static WordState over_lanes(const WordState& state) {

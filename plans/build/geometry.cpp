@@ -1,7 +1,6 @@
 #include "plans/build/geometry.h"
 
 #include <ndfold/kept_columns.h>
-#include <ndfold/travelling.h>
 
 #include "plans/build/steps.h"
 
@@ -140,10 +139,6 @@ Index waiting_bytes(const Step& step) {
 Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
   const Index share = device.shared_bytes_per_multiprocessor / blocks - kReservedBytes;
   return std::max<Index>(0, std::min(share, device.shared_bytes_per_block) - kExchangeBytes);
-}
-
-Index travelling_room(Index blocks, int threads, const DeviceFacts& device) {
-  return std::max<Index>(0, shared_bytes_for(blocks, device) + kExchangeBytes - travelling_states_bytes(threads));
 }
 
 Index tiles_of_block(const Step& step) {

@@ -12,10 +12,6 @@ Index resident_blocks(const Step& step, const DeviceFacts& device);
 /// Shared bytes that each of `blocks` blocks on a multiprocessor may use for elements.
 Index shared_bytes_for(Index blocks, const DeviceFacts& device);
 
-/// Shared bytes for the ring of each of `blocks` blocks of so many threads (<ndfold/travelling.h>), and what it needs
-/// beside it.
-Index travelling_room(Index blocks, int threads, const DeviceFacts& device);
-
 /// Two vectors: what a row that begins and ends within one needs more.
 inline constexpr Index kRowEndsBytes = 32;
 

@@ -44,8 +44,7 @@ Lines lines_of(const Problem& problem) {
 
 Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts& device) {
   const Index batch = batch_bytes(crew.threads), resident = crew.of_multiprocessor * device.multiprocessors;
-  const Index places =
-      std::min(travelling_room(crew.of_multiprocessor, crew.threads, device) / batch, kMostPlacesOfRing);
+  const Index places = std::min(shared_bytes_for(crew.of_multiprocessor, device) / batch, kMostPlacesOfRing);
   if (places < 1) return {};
   const auto blocks_with = [&](Index batches) {  // 0: too many
     const Index blocks = ceil_divide(lines.count, batches * batch / kTravellingLineBytes);

@@ -122,7 +122,7 @@ MUTANTS = [
     ("travel_parts", "travelling_states.h", "theirs[i] = part + i * kWarp < parts_ ?", "theirs[i] = part + i * kWarp < parts_ - 1 ?",
      "travelling"),
     ("travel_warps", "travelling_states.h", "lane < kWarps ?", "lane < kWarps - 1 ?", "travelling"),
-    ("travel_states", "travelling_states.h", "turn % 2 * (kWarps + 1)", "0 * turn", "travelling"),
+    ("travel_states", "travelling_states.h", "of_warps() + kWarps;", "of_warps() + kWarps - 1;", "travelling"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
