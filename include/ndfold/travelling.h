@@ -6,19 +6,31 @@ namespace ndfold {
 
 inline constexpr Index kTravellingLineBytes = 128;  ///< at whose multiples parts of rows begin
 
-/// Packs of a lane that are one batch, which takes one place of the ring.
+/// Packs of a lane that are one batch at most, which takes one place of the ring.
 inline constexpr int kTravellingLoads = 8;
-constexpr Index batch_bytes(int threads) {
+
+/// How the lanes of a block take a part: in as few batches as do, of as few packs as do.
+struct Batches {
+  int count, loads;
+};
+constexpr Batches batches_of(Index part_bytes, int threads) {
   constexpr Index kVectorBytes = 16;
-  return threads * kTravellingLoads * kVectorBytes;
+  const int packs = static_cast<int>((part_bytes + threads * kVectorBytes - 1) / (threads * kVectorBytes));
+  const int count = (packs + kTravellingLoads - 1) / kTravellingLoads;
+  return {count, (packs + count - 1) / count};
+}
+constexpr Index batch_bytes(int threads, int loads) {
+  constexpr Index kVectorBytes = 16;
+  return threads * loads * kVectorBytes;
 }
 
 /// Where rows of so many turns lie stands in shared memory, so many bytes of each.
-inline constexpr Index kTurnsOfPlaces = 16, kPlaceBytes = 24;
-inline constexpr Index kMostPlacesOfRing = 4;  ///< fewer turns than those are on their way
+inline constexpr Index kTurnsOfPlaces = 32, kPlaceBytes = 24;
+inline constexpr Index kMostPlacesOfRing = 6;  ///< fewer turns than those are on their way
 
-/// Shared bytes before the ring, of blocks of so many threads: states of all warps and of the whole row, places of turns.
-/// Whole lines: where shared memory has its lines elsewhere than device memory, copies take a third of the bandwidth more.
+/// Shared bytes before the ring, of blocks of so many threads: states of all warps and of the whole row, places of
+/// turns. Whole lines: where shared memory has its lines elsewhere than device memory, copies take a third of the
+/// bandwidth more.
 constexpr Index travelling_states_bytes(int threads) {
   constexpr Index kWarp = 32, kStateBytes = 8;
   const Index bytes = (threads / kWarp + 1) * kStateBytes + kTurnsOfPlaces * kPlaceBytes;

@@ -29,9 +29,9 @@ class Travel {
         fold_(fold),
         states_(step),
         rows_(step, States::kBytes),
-        ring_(step, travelling_states_bytes(kThreads)),
-        batches_((rows_.packs_of_lane() + kLoads - 1) / kLoads),
-        lag_(2 * batches_ < ring_.places() ? 1 : 0) {}
+        batches_(batches_of(step.part * static_cast<Index>(sizeof(T)), kThreads)),
+        ring_(step, travelling_states_bytes(kThreads), batches_.loads),
+        lag_(2 * batches_.count < ring_.places() ? 1 : 0) {}
 
   __device__ void run() {
     const auto block = cg::this_thread_block();
@@ -50,7 +50,7 @@ class Travel {
         if (lag_ > 0 && finishes) words = states_.look(last);
       };
       if (folds)
-        fold(turn, ring_.places() - 1 - (turn > 0 ? lag_ * batches_ : 0), look);
+        fold(turn, ring_.places() - 1 - (turn > 0 ? lag_ * batches_.count : 0), look);
       else
         look();
       block.sync();  // states of all warps are there
@@ -72,41 +72,57 @@ class Travel {
   __device__ void ask() {
     if (asked_turn_ < rows_.turns()) {
       const auto packs = rows_.in(asked_turn_);
-      const T* from = packs.at + asked_ * kLoads * kHop;
-      P* to = ring_.packs(ask_place_);
-      const int left = packs.count - asked_ * kLoads;
+      const T* const from = packs.at + asked_ * batches_.loads * kHop;
+      P* const to = ring_.packs(ask_place_);
+      const int left = of_batch(packs.count, asked_);
 #pragma unroll
-      for (int u = 0; u < kLoads; ++u, from += kHop)
-        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(from));
-      if (++asked_ == batches_) asked_ = 0, ++asked_turn_;
+      for (int u = 0; u < kLoads; ++u)
+        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(from + u * kHop));
+      if (++asked_ == batches_.count) asked_ = 0, ++asked_turn_;
     }
     end_copies();
     ask_place_ = ring_.after(ask_place_);
   }
 
-  // A lane's packs of a batch that came; those that are not there are zeros.
-  __device__ void take(int place, int count, P (&packs)[kLoads]) const {
-    const P* const from = ring_.packs(place);
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) packs[u] = u < count ? from[u * kThreads] : P{};
+  // How many of a lane's packs are a batch's.
+  __device__ int of_batch(int count, int batch) const {
+    const int left = count - batch * batches_.loads;
+    return left < 0 ? 0 : left < batches_.loads ? left : batches_.loads;
   }
 
-  // The largest scaled number of a lane, as batches come, and the packs of the last one; `later`: batches asked for after
-  // the first.
+  // work(pack, u) of a lane's packs of a batch that came: 8, 4, 2 and 1 of them at a time, as many as there are. What
+  // goes on at once has no branches in between: eight packs of 16-bit elements, one after the other, take twice as
+  // long.
+  template <class Work>
+  __device__ void each_pack(int place, int count, const Work& work) const {
+    each_pack<kLoads>(ring_.packs(place), count, 0, work);
+  }
+  template <int kAtOnce, class Work>
+  __device__ static void each_pack(const P* from, int count, int first, const Work& work) {
+    if ((count & kAtOnce) != 0) {
+      P packs[kAtOnce];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) packs[u] = from[(first + u) * kThreads];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) work(packs[u], first + u);
+      first += kAtOnce;
+    }
+    if constexpr (kAtOnce > 1) each_pack<kAtOnce / 2>(from, count, first, work);
+  }
+
+  // The largest scaled number of a lane, as batches come; `later`: batches asked for after the first.
   template <bool kTurned>
-  __device__ A find_maximum(int count, int later, P (&packs)[kLoads]) const {
+  __device__ A find_maximum(int count, int later) const {
     P extremes;
 #pragma unroll
     for (int i = 0; i < kSize; ++i)
       extremes.at[i] = to_element<T>(kTurned ? folds::kInfinity<A> : -folds::kInfinity<A>);
     int place = fold_place_;
 #pragma unroll 1
-    for (int batch = 0; batch < batches_; ++batch, place = ring_.after(place)) {
+    for (int batch = 0; batch < batches_.count; ++batch, place = ring_.after(place)) {
       await_but(later - batch);
-      take(place, count - batch * kLoads, packs);
-#pragma unroll
-      for (int u = 0; u < kLoads; ++u)
-        if (u < count - batch * kLoads) extremes = any_extreme<kTurned>(extremes, packs[u]);
+      each_pack(place, of_batch(count, batch),
+                [&](const P& pack, int) { extremes = any_extreme<kTurned>(extremes, pack); });
     }
     A max = -folds::kInfinity<A>;
 #pragma unroll
@@ -122,8 +138,7 @@ class Travel {
   __device__ void fold(int turn, int later, const Meanwhile& meanwhile) {
     const int count = rows_.in(turn).count;
     const bool turned = fold_.scale < 0;
-    P packs[kLoads];
-    const A mine = turned ? find_maximum<true>(count, later, packs) : find_maximum<false>(count, later, packs);
+    const A mine = turned ? find_maximum<true>(count, later) : find_maximum<false>(count, later);
     meanwhile();
     const A most = meet_lanes(mine, 1, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
     // Whoever has no number: a scale may be 0.
@@ -131,17 +146,13 @@ class Travel {
     const auto exponent = Exponent<A>::of(max, fold_.scale);
     A sum = 0;
 #pragma unroll 1
-    for (int batch = 0; batch < batches_; ++batch, fold_place_ = ring_.after(fold_place_)) {
-      if (batches_ > 1) take(fold_place_, count - batch * kLoads, packs);
-#pragma unroll
-      for (int u = 0; u < kLoads; ++u) {
-        if (u >= count - batch * kLoads) continue;
+    for (int batch = 0; batch < batches_.count; ++batch, fold_place_ = ring_.after(fold_place_))
+      each_pack(fold_place_, of_batch(count, batch), [&](const P& pack, int) {
         A of_pack = 0;
 #pragma unroll
-        for (int i = 0; i < kSize; ++i) of_pack += exponent.power(number_of<Source>(packs[u], i));
+        for (int i = 0; i < kSize; ++i) of_pack += exponent.power(number_of<Source>(pack, i));
         sum += of_pack;
-      }
-    }
+      });
     states_.put({max, meet_lanes(sum, 1, kWarp, [](A a, A b) { return a + b; })});
   }
 
@@ -159,18 +170,14 @@ class Travel {
   template <class Map>
   __device__ void finish(const TravellingPacks<Out>& packs, const Map& map) {
 #pragma unroll 1
-    for (int batch = 0; batch < batches_; ++batch) {
-      P loaded[kLoads];
-      take(map_place_, packs.count - batch * kLoads, loaded);
-      Out* to = packs.at + batch * kLoads * kHop;
-#pragma unroll
-      for (int u = 0; u < kLoads; ++u, to += kHop) {
-        if (u >= packs.count - batch * kLoads) continue;
+    for (int batch = 0; batch < batches_.count; ++batch) {
+      Out* const to = packs.at + batch * batches_.loads * kHop;
+      each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack, int u) {
         Pack<Out, kSize> results;
 #pragma unroll
-        for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(map(number_of<Source>(loaded[u], i)));
-        store_vector(results, to);
-      }
+        for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(map(number_of<Source>(pack, i)));
+        store_vector(results, to + u * kHop);
+      });
       map_place_ = ring_.after(map_place_);
       ask();
     }
@@ -182,8 +189,9 @@ class Travel {
   const F& fold_;
   States states_;
   Rows rows_;
-  BatchRing<P, kLoads, kThreads> ring_;
-  int batches_, lag_;  // lag: turns that a row waits for its numbers
+  Batches batches_;
+  BatchRing<P, kThreads> ring_;
+  int lag_;  // turns that a row waits for its numbers
   int ask_place_ = 0, fold_place_ = 0, map_place_ = 0;
   int asked_ = 0, asked_turn_ = 0;
 };

@@ -41,9 +41,8 @@ class TravellingRows {
         turns_(static_cast<int>((step.tiles - blockIdx.y + gridDim.y - 1) / gridDim.y)),
         has_room_(step.parts * part_ >= packs_ + kLine - 1) {}
 
-  /// Rows of this group, and packs of a lane.
+  /// Rows of this group.
   __device__ int turns() const { return turns_; }
-  __device__ int packs_of_lane() const { return (part_ + kThreads - 1) / kThreads; }
 
   /// Finds where the first rows lie, which others may ask after a barrier.
   __device__ void find_first() const {

@@ -40,11 +40,14 @@ TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
             continue;
           }
           const Index line = kTravellingLineBytes / element;
-          const Index batch = batch_bytes(step.launch.block), places = step.launch.shared_bytes / batch;
+          const Batches batches = batches_of(step.part * element, step.launch.block);
+          const Index batch = batch_bytes(step.launch.block, batches.loads), places = step.launch.shared_bytes / batch;
           const Index most_skew = rows == 1 || in.strides[0] % line == 0 ? 0 : line - 16 / element;
           EXPECT_EQ(step.part % line, 0);
           EXPECT_GE(step.part * step.parts, length + most_skew);
-          EXPECT_LE(step.part * element, places * batch);
+          EXPECT_LE(step.part * element, batches.count * batch);
+          EXPECT_LE(batches.count, places);
+          EXPECT_LE(batches.loads, kTravellingLoads);
           EXPECT_LE(places, kMostPlacesOfRing);
           EXPECT_LE(step.parts * step.launch.grid[1], step.launch.block == 256 ? 264 : 132);
           EXPECT_LE(step.launch.grid[1], rows);

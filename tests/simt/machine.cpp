@@ -203,7 +203,7 @@ void run_resident(int blocks) {
     prepare(thread.context, stack_of(number), stack_bytes(number), enter);
     m.next.push_back(t);
   }
-  int idle_rounds = 0;
+  int idle_rounds = 0, round = 0;
   bool looks = false;
   while (m.done < threads && m.report.failure.empty()) {
     m.ready.swap(m.next);
@@ -211,9 +211,14 @@ void run_resident(int blocks) {
     if (m.ready.empty()) m.report.failure = deadlock();
     for (std::size_t i = m.ready.size(); i > 1; --i) std::swap(m.ready[i - 1], m.ready[next_random() % i]);
     bool moved = false;
+    const int slow = round++ % m.options.slowness == 0 ? -1 : m.first_block + threads / m.grid.threads - 1;
     for (const int t : m.ready) {
-      m.current = t;
       Thread& thread = m.threads[static_cast<std::size_t>(t)];
+      if (thread.block == slow) {
+        m.next.push_back(t);
+        continue;
+      }
+      m.current = t;
       running_thread = t + m.first_block * m.grid.threads;
       switch_context(m.home, thread.context);
       running_thread = m.current = -1;

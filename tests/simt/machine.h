@@ -30,6 +30,7 @@ struct Options {
   std::uint64_t seed = 1;      // of the order in which threads run
   const Site* skip = nullptr;  // this barrier is not there
   unsigned most_y = 65535;     // blocks along y, where they stride over tiles and need not all be there
+  int slowness = 1;            // the last block's threads go on in one round of so many
 };
 
 /// What a launch did.
