@@ -65,12 +65,18 @@ double run_efficiency(const Step& step) {
   return on_stairs(kCopyByRun, std::min(in.bytes, out.bytes)) * std::min(in.used, out.used);
 }
 
+double travelling_efficiency(const Step& step, double blocks) {
+  if (step.kernel.body == Body::columns) return on_stairs(kTravellingColumns, blocks);
+  const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
+  return on_stairs(kTravellingRows, blocks) * (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1) *
+         (alone ? kTravellingAlone : 1);
+}
+
 double sharing_efficiency(const Step& step) {
   if (!maps(step) || step.parts < 2 || reads_twice(step)) return 1;
   const double blocks = static_cast<double>(step.parts);
   const bool rows = step.kernel.body == Body::rows;
-  if (step.kernel.residency == Residency::ring)
-    return on_stairs(kTravellingRows, blocks) * (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1);
+  if (step.kernel.residency == Residency::ring) return travelling_efficiency(step, blocks);
   if (rows && step.kernel.scope == Scope::grid && step.launch.grid[1] == 1 && elements(step.kept) > 1)
     return std::min(kWholeGridInTurns, on_stairs(kRowShareByGroup, blocks));
   if (step.kernel.scope != Scope::cluster)

@@ -44,9 +44,13 @@ inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
 inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.56}};
 
-/// Rows that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside kKernelShare.
-inline constexpr StairRow kTravellingRows[] = {{8, 0.85}, {20, 0.87}, {40, 0.83}, {70, 0.81}, {1e300, 0.72}};
-inline constexpr double kHalfTravellingRows = 0.80;
+/// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside
+/// kKernelShare. A row that has no room beside the next one is finished first: 2^22 elements 0.65 of a copy.
+inline constexpr StairRow kTravellingRows[] = {{8, 0.885}, {20, 0.915}, {100, 0.925}, {1e300, 0.88}};
+inline constexpr StairRow kTravellingColumns[] = {{4, 0.925}, {8, 0.90},  {16, 0.86},
+                                                  {40, 0.84}, {70, 0.79}, {1e300, 0.64}};
+inline constexpr double kHalfTravellingRows = 0.89;
+inline constexpr double kTravellingAlone = 0.78;
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB

@@ -1,10 +1,12 @@
-// Rows that travel through shared memory (kernels/cuda/travelling.h): what plans count on and kernels need.
+// Rows and columns that travel through shared memory (kernels/cuda/travelling.h): what plans count on and kernels need.
 #pragma once
 #include <ndfold/step.h>
 
 namespace ndfold {
 
-inline constexpr Index kTravellingLineBytes = 128;  ///< at whose multiples parts of rows begin
+/// At whose multiples parts of rows begin; columns travel in panels as wide as that.
+inline constexpr Index kTravellingLineBytes = 128;
+inline constexpr int kTravellingColumns = 32;  ///< of a panel
 
 /// Packs of a lane that are one batch at most, which takes one place of the ring.
 inline constexpr int kTravellingLoads = 8;
@@ -24,20 +26,21 @@ constexpr Index batch_bytes(int threads, int loads) {
   return threads * loads * kVectorBytes;
 }
 
-/// Where rows of so many turns lie stands in shared memory, so many bytes of each.
+/// Where tiles of so many turns lie stands in shared memory, so many bytes of each.
 inline constexpr Index kTurnsOfPlaces = 32, kPlaceBytes = 24;
 inline constexpr Index kMostPlacesOfRing = 6;  ///< fewer turns than those are on their way
 
-/// Shared bytes before the ring, of blocks of so many threads: states of all warps and of the whole row, places of
-/// turns. Whole lines: where shared memory has its lines elsewhere than device memory, copies take a third of the
-/// bandwidth more.
-constexpr Index travelling_states_bytes(int threads) {
+/// Shared bytes before the ring, of blocks of so many threads whose tiles are so many columns: states of all warps, of
+/// the whole, and of columns those that warps read; places of turns. Whole lines: where shared memory has its lines
+/// elsewhere than device memory, copies take a third of the bandwidth more.
+constexpr Index travelling_states_bytes(int threads, int columns) {
   constexpr Index kWarp = 32, kStateBytes = 8;
-  const Index bytes = (threads / kWarp + 1) * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
+  const Index states = (columns > 1 ? 2 : 1) * (threads / kWarp) + 1;
+  const Index bytes = states * columns * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
   return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
 }
 
-/// Words that the blocks of a row leave for each other: turns whose words live together, as kernels alternate them.
+/// Words that the blocks of a tile leave for each other: turns whose words live together, as kernels alternate them.
 inline constexpr Index kTurnsOfWords = 4, kWordBytes = 8;
 
 }  // namespace ndfold

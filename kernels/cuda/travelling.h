@@ -1,49 +1,50 @@
-// A softmax of rows that groups of blocks take in turn. Packs travel through a ring in shared memory: while the states
-// of a row meet, the next one is folded, and packs of those to come are on their way.
+// A softmax of rows or of panels of columns that groups of blocks take in turn. Packs travel through a ring in shared
+// memory: while the states of a tile meet, the next one is folded, and packs of those to come are on their way.
 #pragma once
 #include "kernels/cuda/any_extreme.h"
 #include "kernels/cuda/batch_ring.h"
 #include "kernels/cuda/sinks.h"
 #include "kernels/cuda/source.h"
-#include "kernels/cuda/travelling_rows.h"
 #include "kernels/cuda/travelling_states.h"
+#include "kernels/cuda/travelling_tiles.h"
 
 namespace ndfold::cuda {
 
-/// All rows of a group.
-template <class Source, class F, class Sink, class Tuning>
+/// All tiles of a group.
+template <class Source, class F, class Sink, template <class, int> class TilesOf, class Tuning>
 class Travel {
   using A = typename Source::Value;
   using T = typename Source::Element;
   using Out = typename Sink::Out;
   using P = PackOf<Source>;
   static constexpr int kSize = Source::kSize, kLoads = Tuning::kUnroll, kThreads = Tuning::kThreads;
-  using States = TravellingStates<kThreads / kWarp>;
-  using Rows = TravellingRows<Source, kThreads>;
-  static_assert(States::kBytes + kTurnsOfPlaces * kPlaceBytes <= travelling_states_bytes(kThreads));
-  static_assert(travelling_states_bytes(kThreads) <= kExchangeBytes);  // which plans leave beside elements
+  using Tiles = TilesOf<Source, kThreads>;
+  static constexpr int kStates = Tiles::kStates, kAcross = Tiles::kAcross, kColumns = kStates * kAcross;
+  using States = TravellingStates<kColumns, kThreads / kWarp>;
+  static constexpr Index kBytesBefore = travelling_states_bytes(kThreads, kColumns);
 
  public:
   __device__ Travel(const Arguments& step, const F& fold)
       : step_(step),
         fold_(fold),
+        tiles_(step),
         states_(step),
-        rows_(step, States::kBytes),
-        batches_(batches_of(step.part * static_cast<Index>(sizeof(T)), kThreads)),
-        ring_(step, travelling_states_bytes(kThreads), batches_.loads),
+        places_(step, kBytesBefore - kTurnsOfPlaces * kPlaceBytes),
+        batches_(batches_of(step.part * Tiles::kBytes, kThreads)),
+        ring_(step, kBytesBefore, batches_.loads),
         lag_(2 * batches_.count < ring_.places() ? 1 : 0) {}
 
   __device__ void run() {
     const auto block = cg::this_thread_block();
-    const int turns = rows_.turns();
-    rows_.find_first();
-    block.sync();  // where the first rows lie is there
+    const int turns = places_.turns();
+    places_.find_first(tiles_);
+    block.sync();  // where the first tiles lie is there
 #pragma unroll 1
     for (int place = 0; place < ring_.places(); ++place) ask();
     states_.clear();
 #pragma unroll 1
     for (int turn = 0; turn < turns + lag_; ++turn) {
-      const int last = turn - lag_;  // the row that is finished
+      const int last = turn - lag_;  // the tile that is finished
       const bool folds = turn < turns, finishes = last >= 0;
       Words words;
       const auto look = [&] {
@@ -54,13 +55,13 @@ class Travel {
       else
         look();
       block.sync();  // states of all warps are there
-      // What others wait for comes first: blocks that leave a word before they read those of the row before may be a
+      // What others wait for comes first: blocks that leave a word before they read those of the tile before may be a
       // turn apart.
       if (folds) states_.leave(turn);
       if (lag_ == 0) words = states_.look(turn);
       if (finishes) states_.read(last, words);
-      block.sync();  // so is the whole row's, and those of warps were read
-      if (folds) rows_.find_later(turn);
+      block.sync();  // so is what was read, and those of warps were combined
+      if (folds) places_.find_later(tiles_, turn);
       if (finishes) finish(last);
     }
   }
@@ -70,14 +71,14 @@ class Travel {
 
   // For the next batch, into a place that was read; nothing when there is none.
   __device__ void ask() {
-    if (asked_turn_ < rows_.turns()) {
-      const auto packs = rows_.in(asked_turn_);
-      const T* const from = packs.at + asked_ * batches_.loads * kHop;
+    if (asked_turn_ < places_.turns()) {
+      const auto packs = packs_in(asked_turn_);
+      const T* const from = packs.at + asked_ * batches_.loads * packs.hop;
       P* const to = ring_.packs(ask_place_);
       const int left = of_batch(packs.count, asked_);
 #pragma unroll
       for (int u = 0; u < kLoads; ++u)
-        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(from + u * kHop));
+        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(from + u * packs.hop));
       if (++asked_ == batches_.count) asked_ = 0, ++asked_turn_;
     }
     end_copies();
@@ -110,9 +111,13 @@ class Travel {
     if constexpr (kAtOnce > 1) each_pack<kAtOnce / 2>(from, count, first, work);
   }
 
-  // The largest scaled number of a lane, as batches come; `later`: batches asked for after the first.
+  __device__ TravellingPacks<const T> packs_in(int turn) const {
+    return tiles_.template packs<true>(reinterpret_cast<const T*>(step_.in), places_.of(turn));
+  }
+
+  // The largest numbers of a lane's columns, as batches come; `later`: batches asked for after the first.
   template <bool kTurned>
-  __device__ A find_maximum(int count, int later) const {
+  __device__ void find_maxima(int count, int later, A (&maxima)[kStates]) const {
     P extremes;
 #pragma unroll
     for (int i = 0; i < kSize; ++i)
@@ -124,83 +129,99 @@ class Travel {
       each_pack(place, of_batch(count, batch),
                 [&](const P& pack, int) { extremes = any_extreme<kTurned>(extremes, pack); });
     }
-    A max = -folds::kInfinity<A>;
 #pragma unroll
     for (int i = 0; i < kSize; ++i) {
       const A number = number_of<Source>(extremes, i);
+      A& max = maxima[i % kStates];
       max = folds::any_maximum(max, kTurned ? -number : number);
     }
-    return max;
   }
 
-  // The maximum of a warp first, then powers around it. meanwhile() is between the two.
+  // The maxima of a warp first, then powers around them. meanwhile() is between the two.
   template <class Meanwhile>
   __device__ void fold(int turn, int later, const Meanwhile& meanwhile) {
-    const int count = rows_.in(turn).count;
+    const int count = packs_in(turn).count;
     const bool turned = fold_.scale < 0;
-    const A mine = turned ? find_maximum<true>(count, later) : find_maximum<false>(count, later);
+    A maxima[kStates], sums[kStates] = {};
+#pragma unroll
+    for (A& max : maxima) max = -folds::kInfinity<A>;
+    if (turned)
+      find_maxima<true>(count, later, maxima);
+    else
+      find_maxima<false>(count, later, maxima);
     meanwhile();
-    const A most = meet_lanes(mine, 1, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
-    // Whoever has no number: a scale may be 0.
-    const A max = most == -folds::kInfinity<A> ? most : most * (turned ? -fold_.scale : fold_.scale);
-    const auto exponent = Exponent<A>::of(max, fold_.scale);
-    A sum = 0;
+    Exponent<A> exponents[kStates];
+#pragma unroll
+    for (int c = 0; c < kStates; ++c) {
+      const A most = meet_lanes(maxima[c], kAcross, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
+      // Whoever has no number: a scale may be 0.
+      maxima[c] = most == -folds::kInfinity<A> ? most : most * (turned ? -fold_.scale : fold_.scale);
+      exponents[c] = Exponent<A>::of(maxima[c], fold_.scale);
+    }
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch, fold_place_ = ring_.after(fold_place_))
       each_pack(fold_place_, of_batch(count, batch), [&](const P& pack, int) {
         A of_pack = 0;
 #pragma unroll
-        for (int i = 0; i < kSize; ++i) of_pack += exponent.power(number_of<Source>(pack, i));
-        sum += of_pack;
+        for (int i = 0; i < kSize; ++i)
+          (kStates == 1 ? of_pack : sums[i % kStates]) += exponents[i % kStates].power(number_of<Source>(pack, i));
+        if constexpr (kStates == 1) sums[0] += of_pack;
       });
-    states_.put({max, meet_lanes(sum, 1, kWarp, [](A a, A b) { return a + b; })});
+#pragma unroll
+    for (int c = 0; c < kStates; ++c) {
+      const A sum = meet_lanes(sums[c], kAcross, kWarp, [](A a, A b) { return a + b; });
+      if (lane_of_warp() < kAcross) states_.put(lane_of_warp() * kStates + c, {maxima[c], sum});
+    }
   }
 
-  // Writes a row, and asks for what comes into its places.
+  // Writes a tile, and asks for what comes into its places.
   __device__ void finish(int turn) {
-    const WordState whole = states_.whole();
-    const auto packs = rows_.template out<Out>(turn);
-    const A scale = static_cast<A>(step_.scale), alpha = static_cast<A>(step_.alpha);
+    WordState states[kStates];
+    states_.whole(thread_of_block() % kAcross * kStates, states);
     if (step_.map == MapKind::softmax)
-      finish(packs, SoftmaxMap<A>(whole, scale, alpha));
+      finish<SoftmaxMap<A>>(turn, states);
     else
-      finish(packs, LogSoftmaxMap<A>(whole, scale, alpha));
+      finish<LogSoftmaxMap<A>>(turn, states);
   }
 
   template <class Map>
-  __device__ void finish(const TravellingPacks<Out>& packs, const Map& map) {
+  __device__ void finish(int turn, const WordState (&states)[kStates]) {
+    Map maps[kStates];
+#pragma unroll
+    for (int c = 0; c < kStates; ++c)
+      maps[c] = Map(states[c], static_cast<A>(step_.scale), static_cast<A>(step_.alpha));
+    const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch) {
-      Out* const to = packs.at + batch * batches_.loads * kHop;
+      Out* const to = packs.at + batch * batches_.loads * packs.hop;
       each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack, int u) {
         Pack<Out, kSize> results;
 #pragma unroll
-        for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(map(number_of<Source>(pack, i)));
-        store_vector(results, to + u * kHop);
+        for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(maps[i % kStates](number_of<Source>(pack, i)));
+        store_vector(results, to + u * packs.hop);
       });
       map_place_ = ring_.after(map_place_);
       ask();
     }
   }
 
-  static constexpr int kHop = kThreads * kSize;  // elements between a lane's packs
-
   const Arguments& step_;
   const F& fold_;
+  Tiles tiles_;
   States states_;
-  Rows rows_;
+  TilePlaces places_;
   Batches batches_;
   BatchRing<P, kThreads> ring_;
-  int lag_;  // turns that a row waits for its numbers
+  int lag_;  // turns that a tile waits for its states
   int ask_place_ = 0, fold_place_ = 0, map_place_ = 0;
   int asked_ = 0, asked_turn_ = 0;
 };
 
-template <class Source, class F, class Sink, class Tuning>
+template <class Source, class F, class Sink, template <class, int> class TilesOf, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     travelling(const __grid_constant__ Arguments step) {
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  Travel<Source, F, Sink, Tuning>(step, fold).run();
+  Travel<Source, F, Sink, TilesOf, Tuning>(step, fold).run();
 }
 
 }  // namespace ndfold::cuda

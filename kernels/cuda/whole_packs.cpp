@@ -201,12 +201,18 @@ void find_ends(const Step& step, const Found& found, Bound& bound) {
 
 namespace {
 
-// The kernel for rows that travel, where results lie in whole packs as well.
+// The kernel for rows or columns that travel, where results lie in whole packs as well.
 StepKernel kernel_of_travelling(const Step& step, const Found& found, const Bound& bound) {
-  const auto keeps_packs = [&](const Axis& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
-  const bool stores = step.reduced.back().out == 1 && std::all_of(step.kept.begin(), step.kept.end(), keeps_packs);
+  const bool columns = step.kernel.body == Body::columns;
+  auto others = numbers_of(columns ? step.reduced : step.kept);
+  auto along = numbers_of(columns ? step.kept : step.reduced);
+  const bool side_by_side = take_last(along).out == 1;
+  others.insert(others.end(), along.begin(), along.end());
+  const auto keeps_packs = [&](const AxisNumbers& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
+  const bool stores = side_by_side && std::all_of(others.begin(), others.end(), keeps_packs);
   if (found.travelling == nullptr || !bound.arguments.whole_runs || !stores) return {};
-  return {found.travelling, travelling_states_bytes(step.launch.block) + step.launch.shared_bytes, step.launch.block};
+  const Index before = travelling_states_bytes(step.launch.block, columns ? kTravellingColumns : 1);
+  return {found.travelling, before + step.launch.shared_bytes, step.launch.block};
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ __device__ inline WordState state_of(Word word) {
           std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32) & 0x7fffffffu)};
 }
 
-/// Where the blocks of a group leave a word each turn for each other. Places of four turns alternate: whoever leaves a
+/// Where the blocks of a group leave words each turn for each other. Places of four turns alternate: whoever leaves a
 /// word has read all of two turns earlier, which others left after they had read all of two turns before those.
+template <int kColumns>
 class Mail {
  public:
   __device__ explicit Mail(const Arguments& step)
@@ -37,21 +38,24 @@ class Mail {
 
   /// Of all parts, one after the other.
   __device__ Word* words(int turn) const {
-    return words_ + (static_cast<Index>(turn % kTurnsOfWords) * gridDim.y + blockIdx.y) * parts_;
+    return words_ + (static_cast<Index>(turn % kTurnsOfWords) * gridDim.y + blockIdx.y) * parts_ * kColumns;
   }
   __device__ static bool marks(int turn) { return turn / kTurnsOfWords % 2 == 0; }
 
-  __device__ void leave(int turn, const WordState& state) const {
-    store_word(words(turn) + blockIdx.x, word_of(state, marks(turn)));
+  __device__ void leave(int turn, int column, const WordState& state) const {
+    store_word(mine(turn) + column, word_of(state, marks(turn)));
   }
 
   /// Before the first turn: no word is there. All blocks of the grid meet.
   __device__ void clear() const {
-    if (const int turn = thread_of_block(); turn < static_cast<int>(kTurnsOfWords)) words(turn)[blockIdx.x] = 0;
+    const int lane = thread_of_block();
+    if (const int turn = lane / kColumns; turn < static_cast<int>(kTurnsOfWords)) mine(turn)[lane % kColumns] = 0;
     cg::this_grid().sync();
   }
 
  private:
+  __device__ Word* mine(int turn) const { return words(turn) + static_cast<int>(blockIdx.x) * kColumns; }
+
   Word* words_;
   int parts_;
 };

@@ -14,9 +14,7 @@ namespace {
 constexpr Index kMostBlocksInX = std::numeric_limits<std::int32_t>::max();
 constexpr Index kMostBlocksInY = 65535;
 
-// Static shared memory that the exchange between warps needs, and what the driver keeps of every block.
-constexpr Index kExchangeBytes = 4 * 1024;
-constexpr Index kReservedBytes = 1024;
+constexpr Index kReservedBytes = 1024;  // that the driver keeps of every block
 constexpr Index kMostBlocksOfMultiprocessor = 32;
 constexpr Index kVectorBytes = 16;
 constexpr Index kFewRows = 32;  // as in kernels/cuda/arguments.h

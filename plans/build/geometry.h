@@ -9,7 +9,10 @@ namespace ndfold {
 /// Blocks of this launch that one multiprocessor holds at a time, by threads, shared memory and registers; at least 1.
 Index resident_blocks(const Step& step, const DeviceFacts& device);
 
-/// Shared bytes that each of `blocks` blocks on a multiprocessor may use for elements.
+/// Shared memory that the exchange between warps needs.
+inline constexpr Index kExchangeBytes = 4 * 1024;
+
+/// Shared bytes that each of `blocks` blocks on a multiprocessor may use for elements, beside the exchange.
 Index shared_bytes_for(Index blocks, const DeviceFacts& device);
 
 /// Two vectors: what a row that begins and ends within one needs more.

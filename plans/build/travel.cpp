@@ -14,27 +14,41 @@ namespace {
 constexpr int kArchitecture = 90;               // before, rings have two places, and nothing was measured
 constexpr Index kSmallestPartBytes = 8 * 1024;  // of a block: less does not pay for its share of the meeting
 
-// Two blocks of a multiprocessor hide each other's waits; one alone has a longer ring, and half as many share a row.
+// Two blocks of a multiprocessor hide each other's waits; one alone has a longer ring, and half as many share a tile.
+// Panels by 64 blocks 0.75 of a copy and 0.72, by 128 0.63 and, by 64 that are alone, 0.73.
 struct Crew {
   int threads;
   Index of_multiprocessor;
 };
 constexpr Crew kPair{256, 2}, kOne{512, 1};
+constexpr double kMostOfRow = 1, kMostOfPanel = 0.75;  // blocks of a tile that are pairs, of the multiprocessors
+
+bool has_whole_columns(const Problem& problem) {
+  const auto &kept = problem.axes.kept, &reduced = problem.axes.reduced;
+  if (kept.empty() || reduced.size() != 1 || size_bytes(problem.input) != 4) return false;
+  const Axis& columns = kept.back();
+  const auto is_whole = [](const Axis& axis) { return axis.in % 4 == 0 && axis.out % 4 == 0; };
+  return columns.in == 1 && columns.out == 1 && columns.size % 4 == 0 && columns.size >= kTravellingColumns &&
+         std::all_of(kept.begin(), kept.end() - 1, is_whole) && is_whole(reduced.back());
+}
 
 bool travels(const Problem& problem, const Step& step, const DeviceFacts& device) {
   return device.kind == DeviceKind::cuda && device.architecture >= kArchitecture &&
-         problem.kind == RequestKind::softmax && step.kernel.body == Body::rows && has_many_kernels(problem) &&
-         problem.accumulate == DType::f32 && size_bytes(problem.input) <= 4 &&
-         device.threads_per_block >= kOne.threads && problem.axes.reduced_elements() < Index{1} << 30 &&
-         has_whole_lines(problem, device);
+         problem.kind == RequestKind::softmax && has_many_kernels(problem) && problem.accumulate == DType::f32 &&
+         size_bytes(problem.input) <= 4 && device.threads_per_block >= kOne.threads &&
+         problem.axes.reduced_elements() < Index{1} << 30 &&
+         (step.kernel.body == Body::rows
+              ? has_whole_lines(problem, device)
+              : step.kernel.tuning.panel_bytes == kTravellingLineBytes && has_whole_columns(problem));
 }
 
-// Of a row wherever it begins: parts begin at lines of memory.
+// Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory.
 struct Lines {
   Index elements = 1, count = 1;
 };
 
-Lines lines_of(const Problem& problem) {
+Lines lines_of(const Problem& problem, Body body) {
+  if (body == Body::columns) return {1, problem.axes.reduced_elements()};
   const Index element = static_cast<Index>(size_bytes(problem.input)), pack = 16 / element;
   const Index line = kTravellingLineBytes / element;
   const auto begins_a_line = [&](const Axis& axis) { return axis.in % line == 0; };
@@ -42,7 +56,7 @@ Lines lines_of(const Problem& problem) {
   return {line, ceil_divide(problem.axes.reduced_elements() + (all ? 0 : line - pack), line)};
 }
 
-// Shared by so many blocks, a row has a part of so many lines each: whole warps' packs. `places`: of the ring for it.
+// Shared by so many blocks, a tile has a part of so many lines each: whole warps' packs. `places`: of the ring for it.
 struct Share {
   Index parts = 0, lines = 0, places = 0;
   Batches batches{};
@@ -57,11 +71,13 @@ Share share_of(Index parts, const Crew& crew, const Lines& lines, Index room) {
   return share;
 }
 
-Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts& device) {
-  const Index resident = crew.of_multiprocessor * device.multiprocessors;
-  const Index room = shared_bytes_for(crew.of_multiprocessor, device);
+Journey with(const Crew& crew, const Lines& lines, const Step& step, const DeviceFacts& device) {
+  const Index resident = crew.of_multiprocessor * device.multiprocessors, tiles = step.launch.grid[1];
+  const int columns = step.kernel.body == Body::columns ? kTravellingColumns : 1;
+  const Index beyond = std::max<Index>(0, travelling_states_bytes(crew.threads, columns) - kExchangeBytes);
+  const Index room = shared_bytes_for(crew.of_multiprocessor, device) - beyond;
   if (room < batch_bytes(crew.threads, kTravellingLoads)) return {};  // of so short rings nothing was measured
-  const auto fewest = [&](const auto& is_enough) {  // parts; 0 where none are
+  const auto fewest = [&](const auto& is_enough) {                    // parts; 0 where none are
     for (Index parts = 1; parts <= resident; ++parts)
       if (const Share share = share_of(parts, crew, lines, room); share.places > 0 && is_enough(share)) return parts;
     return Index{0};
@@ -69,7 +85,7 @@ Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts
   // Rows that are on the chip all at once need no ring: the tiles of meeting.h take 16.9 us for one of 2^22 elements,
   // rows that travel 18.4; 4 of 2^20 16.4 and 17.2.
   const Index least = fewest([](const Share& share) { return share.batches.count <= share.places; });
-  if (least == 0 || least * rows <= resident) return {};
+  if (least == 0 || least * tiles <= resident) return {};
   // A row waits for its numbers while the next is folded and one more batch comes, if there is room for that. Few
   // batches are better unless there are half as many groups more: [64,2^20] in one batch 0.86, in two 0.85; [90,750000]
   // 0.79 and 0.81, [56,1200000] 0.63 and 0.83.
@@ -82,7 +98,7 @@ Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts
   if (needed == 0) needed = least;
   const Index useful = std::max<Index>(1, lines.count * kTravellingLineBytes / kSmallestPartBytes);
   Journey journey{.threads = crew.threads};
-  journey.groups = std::min(rows, resident / needed);
+  journey.groups = std::min(tiles, resident / needed);
   // Fewer blocks with as many packs a lane are as fast: [64,2^20] by 128 instead of 132 blocks a row 0.86 for 0.80.
   const Index most = std::clamp(resident / journey.groups, needed, std::max(needed, useful));
   const Batches batches = share_of(most, crew, lines, room).batches;
@@ -93,7 +109,7 @@ Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts
                crew, lines, room);
   journey.part = share.lines * lines.elements;
   journey.parts = share.parts;
-  journey.groups = std::min(rows, resident / journey.parts);
+  journey.groups = std::min(tiles, resident / journey.parts);
   journey.shared_bytes = share.places * batch_bytes(crew.threads, share.batches.loads);
   return journey;
 }
@@ -102,11 +118,11 @@ Journey with(const Crew& crew, const Lines& lines, Index rows, const DeviceFacts
 
 Journey journey_of(const Problem& problem, const Step& step, const DeviceFacts& device) {
   if (!travels(problem, step, device)) return {};
-  const Lines lines = lines_of(problem);
-  const Index rows = step.launch.grid[1];
-  const Journey pair = with(kPair, lines, rows, device);
-  if (pair.threads != 0 && pair.parts <= device.multiprocessors) return pair;
-  const Journey one = with(kOne, lines, rows, device);
+  const Lines lines = lines_of(problem, step.kernel.body);
+  const Journey pair = with(kPair, lines, step, device);
+  const double most = step.kernel.body == Body::rows ? kMostOfRow : kMostOfPanel;
+  if (pair.threads != 0 && static_cast<double>(pair.parts) <= most * device.multiprocessors) return pair;
+  const Journey one = with(kOne, lines, step, device);
   return one.threads != 0 ? one : pair;
 }
 

@@ -1,4 +1,4 @@
-// Rows that travel: how groups of blocks share them, and what of a block's shared memory is a ring for their packs.
+// Rows and columns that travel: how groups of blocks share them, and what of a block's shared memory is a ring for their packs.
 #pragma once
 #include <ndfold/device.h>
 
@@ -8,14 +8,14 @@
 namespace ndfold {
 
 struct Journey {
-  int threads = 0;         ///< of a block; 0: rows do not travel
+  int threads = 0;         ///< of a block; 0: tiles do not travel
   Index part = 1;          ///< reduced elements of a block
   Index parts = 1;         ///< blocks of a group
-  Index groups = 1;        ///< each takes a row at a time
+  Index groups = 1;        ///< each takes a tile at a time
   Index shared_bytes = 0;  ///< of the ring
 };
 
-/// Of a softmax of rows in a grid whose elements are whole packs, as `step` begins; its rows are `step`'s tiles.
+/// Of a softmax in a grid whose elements are whole packs, as `step` begins.
 Journey journey_of(const Problem& problem, const Step& step, const DeviceFacts& device);
 
 }  // namespace ndfold

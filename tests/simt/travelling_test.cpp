@@ -1,4 +1,5 @@
-// Rows that travel through rings: every lane of every part of every row, wherever rows begin, turn after turn.
+// Rows and columns that travel through rings: every lane of every part of every tile, wherever it begins, turn after
+// turn.
 #include "tests/simt/forced.h"
 
 namespace simt {
@@ -85,6 +86,49 @@ TEST(travelling, what_is_not_finite) {
     for (Index i = kLength / 3; i < kLength; ++i) in.set(4 * kLength + i, -kInf);  // all of the second part
     in.set(kRows * kLength - 1, -kNaN);
     const Judged run = simulate(SoftmaxSpec{.axes = {1}, .scale = scale}, in, out, rows_in_grid());
+    EXPECT_EQ(run.failure, "");
+    EXPECT_TRUE(run.whole_packs);
+  }
+}
+
+// Panels of whole packs, the last one of fewer; parts of few rows and of several batches.
+TEST(travelling, columns) {
+  struct Shape {
+    Sizes sizes;
+    int axis;
+  };
+  int travelled = 0;
+  const Shape kShapes[] = {{{520, 300}, 0}, {{1501, 140}, 0}, {{2400, 64}, 0}, {{3, 700, 40}, 1}, {{2, 601, 3, 36}, 1}};
+  for (const auto& [sizes, axis] : kShapes)
+    for (const std::uint64_t seed : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
+      Array in(dense(DType::f32, sizes), 0), out(dense(DType::f32, sizes), 4);
+      fill(in, Values::mixed);
+      const SoftmaxSpec spec{.axes = {axis},
+                             .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
+                             .scale = seed == 1 ? 0.75 : -1.5};
+      const PlanOptions plan{.device = two_multiprocessors(), .strategy = "columns_in_grid"};
+      const Judged run = simulate(spec, in, out, plan, {.seed = seed, .slowness = seed == 1 ? 1 : 50});
+      EXPECT_EQ(run.failure, "");
+      travelled += run.whole_packs;
+    }
+  EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kShapes)));
+}
+
+TEST(travelling, columns_that_are_not_finite) {
+  constexpr Index kColumns = 96, kRows = 1200;
+  for (const double scale : {1.0, -2.0, 0.0}) {
+    SCOPED_TRACE(scale);
+    Array in(dense(DType::f32, {kRows, kColumns})), out(dense(DType::f32, {kRows, kColumns}));
+    fill(in, Values::mixed);
+    constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+    in.set(kColumns * (kRows - 1) + 3, kNaN);
+    in.set(kColumns * (kRows / 2) + 40, kInf);
+    in.set(70, -kInf);
+    for (Index i = 0; i < kRows; ++i) in.set(i * kColumns + 7, -kInf);
+    for (Index i = kRows / 3; i < kRows; ++i) in.set(i * kColumns + 95, -kInf);
+    const PlanOptions plan{.device = two_multiprocessors(), .strategy = "columns_in_grid"};
+    const Judged run = simulate(SoftmaxSpec{.axes = {0}, .scale = scale}, in, out, plan);
     EXPECT_EQ(run.failure, "");
     EXPECT_TRUE(run.whole_packs);
   }
