@@ -295,24 +295,16 @@ Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
   return or_with_elements<Strided, F, Sink>(key, with_cut_runs<Dense, F, Sink>(key, with_packs));
 }
 
-// The same step where rows, or columns side by side, are whole packs, and travel. Columns of 16-bit elements do not: a
-// panel's are twice as many, and reach 0.56 to 0.62 of a copy.
-template <Body kBody, class Source, class F, class Sink>
+// The same step where tiles are whole packs, and travel; not 16-bit columns, which reach 0.56 to 0.62 of a copy.
+template <template <class, int> class TilesOf, class Source, class F, class Sink>
 Found with_travelling(const KernelKey& key, Found found) {
-  constexpr bool kSuits = kBody == Body::rows || sizeof(typename Source::Element) == 4;
-  if constexpr (kSuits && std::is_same_v<typename Source::Value, float> &&
-                Source::kSize * sizeof(typename Sink::Out) == 16 &&
-                std::is_same_v<typename Sink::Out, typename Source::Element>) {
-    using Tuning = Tuned<kFewThreads, kTravellingLoads, 2>;
-    using Alone = Tuned<kThreads, kTravellingLoads>;
-    if constexpr (kBody == Body::rows)
-      found.travelling = key.tuning.threads <= kFewThreads ? Kernel(travelling<Source, F, Sink, TravellingRows, Tuning>)
-                                                           : Kernel(travelling<Source, F, Sink, TravellingRows, Alone>);
-    else
-      found.travelling = key.tuning.threads <= kFewThreads
-                             ? Kernel(travelling<Source, F, Sink, TravellingColumns, Tuning>)
-                             : Kernel(travelling<Source, F, Sink, TravellingColumns, Alone>);
-  }
+  using T = typename Source::Element;
+  constexpr bool kSuits = TilesOf<Source, kThreads>::kAcross == 1 || sizeof(T) == 4;
+  if constexpr (kSuits && std::is_same_v<typename Source::Value, float> && Source::kSize * sizeof(T) == 16 &&
+                std::is_same_v<typename Sink::Out, T>)
+    found.travelling = key.tuning.threads <= kFewThreads
+                           ? Kernel(travelling<Source, F, Sink, TilesOf, Tuned<kFewThreads, kTravellingLoads, 2>>)
+                           : Kernel(travelling<Source, F, Sink, TilesOf, Tuned<kThreads, kTravellingLoads>>);
   return found;
 }
 
@@ -324,9 +316,13 @@ Found softmax(const KernelKey& key, const Layout& layout) {
     constexpr int kBlocks = kGridBlocks<kBody>;
     const bool packs = loads_packs<kBody>(key, layout);
     if (layout.in_line && packs) {
-      if (key.scope == Scope::grid)
-        return with_travelling<kBody, Line, F, Sink>(
-            key, kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>());
+      if (key.scope == Scope::grid) {
+        const Found found = kernel<kBody, Line, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
+        if constexpr (kBody == Body::rows)
+          return with_travelling<TravellingRows, Line, F, Sink>(key, found);
+        else
+          return with_travelling<TravellingColumns, Line, F, Sink>(key, found);
+      }
       if constexpr (kBody == Body::rows) {
         if (key.residency == Residency::registers)
           return or_with_elements<InLine<Strided>, F, Sink>(key, rows_in_registers<Line, F, Sink>(key));
