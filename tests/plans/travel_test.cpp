@@ -1,4 +1,5 @@
-// Rows that travel: parts cover a row and fit into the ring, wherever rows begin; and which rows stay where they are.
+// Rows and columns that travel: parts cover a tile and fit into the ring, wherever it begins; and which stay where they
+// are.
 #include "plans/build/travel.h"
 
 #include <ndfold/travelling.h>
@@ -14,10 +15,19 @@ const DeviceFacts kH200 = DeviceFacts::h200();
 
 constexpr Index kChipBytes = Index{25} << 20;  // rings of 132 multiprocessors, 192 KiB each
 
-Step step_in_grid(ViewDesc in, const DeviceFacts& device = kH200) {
-  Request request = softmax_of(std::move(in), {1}, device);
-  request.options.strategy = "rows_in_grid";
+Step step_in_grid(ViewDesc in, const DeviceFacts& device = kH200, const AxisSet& axes = {1},
+                  const char* strategy = "rows_in_grid") {
+  Request request = softmax_of(std::move(in), axes, device);
+  request.options.strategy = strategy;
   return plan(request).schedule.steps[0];
+}
+
+// All blocks of a multiprocessor, with what they need beside their rings.
+void expect_room(const Step& step, int columns) {
+  const Index blocks = step.launch.block == 256 ? 2 : 1, reserved = 1024;
+  const Index beside = std::max<Index>(travelling_states_bytes(step.launch.block, columns), 4096) + reserved;
+  EXPECT_LE(blocks * (step.launch.shared_bytes + beside), kH200.shared_bytes_per_multiprocessor);
+  EXPECT_LE(step.parts * step.launch.grid[1], blocks * kH200.multiprocessors);
 }
 
 bool travels(const ViewDesc& in, const DeviceFacts& device = kH200) {
@@ -49,9 +59,33 @@ TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
           EXPECT_LE(batches.count, places);
           EXPECT_LE(batches.loads, kTravellingLoads);
           EXPECT_LE(places, kMostPlacesOfRing);
-          EXPECT_LE(step.parts * step.launch.grid[1], step.launch.block == 256 ? 264 : 132);
+          expect_room(step, 1);
           EXPECT_LE(step.launch.grid[1], rows);
         }
+}
+
+TEST(Travel, PanelsToo) {
+  for (const Index columns : {32, 36, 4096, 20000})
+    for (Index rows = 300; rows <= 300000; rows = rows * 7 / 5) {
+      SCOPED_TRACE(::testing::Message() << rows << ' ' << columns);
+      const Step step = step_in_grid(dense(DType::f32, {rows, columns}), kH200, {0}, "columns_in_grid");
+      if (step.kernel.residency != Residency::ring) {
+        EXPECT_TRUE(rows * columns * 4 < kChipBytes || rows * kTravellingLineBytes >= kChipBytes);
+        continue;
+      }
+      const Batches batches = batches_of(step.part * kTravellingLineBytes, step.launch.block);
+      EXPECT_GE(step.part * step.parts, rows);
+      EXPECT_LE(batches.count * batch_bytes(step.launch.block, batches.loads), step.launch.shared_bytes);
+      EXPECT_LE(step.launch.grid[1], (columns + kTravellingColumns - 1) / kTravellingColumns);
+      expect_room(step, kTravellingColumns);
+    }
+  const auto stays = [](DType type, const Dims& sizes, const DeviceFacts& device = kH200) {
+    return step_in_grid(dense(type, sizes), device, {0}, "columns_in_grid").kernel.residency != Residency::ring;
+  };
+  EXPECT_FALSE(stays(DType::f32, {8192, 8192}));
+  EXPECT_TRUE(stays(DType::bf16, {8192, 8192})) << "a panel would be twice as many columns";
+  EXPECT_TRUE(stays(DType::f32, {8192, 8190})) << "columns that are no whole packs";
+  EXPECT_TRUE(stays(DType::f32, {8192, 8192}, DeviceFacts::a100()));
 }
 
 TEST(Travel, OtherRowsStay) {
