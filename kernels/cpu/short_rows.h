@@ -103,6 +103,13 @@ class ShortRows {
   [[gnu::always_inline]] Index full() const { return kVectors > 0 ? kVectors - 1 : full_; }
   [[gnu::always_inline]] Index pitch() const { return (full() + 1) * kWidth; }
 
+  // How far from what is looked at lines are asked for: behind the batch, of which the rest is under way. Nearer won
+  // nothing (logsumexp of rows of 300 to 1024 f32 on a Zen 4: 0.97 to 1.03 times as fast).
+  [[gnu::always_inline]] static Index ahead_of_batch(const RowGroup<T>& rows, const WaitingLines<T>& waiting) {
+    const Index beyond = kAsksAhead ? ahead_elements<T>() / 2 : ahead_elements<T>();
+    return ahead_of_writes(rows.in, waiting.to, kAtOnce * rows.in_stride + beyond);
+  }
+
   [[gnu::always_inline]] V maxima(const RowGroup<T>& rows) const {
     V most[kAtOnce];
     const V least = splat<V>(-kInfinity<V>);
@@ -166,8 +173,7 @@ class ShortRows {
     V sum[kAtOnce];
     const T* x = rows.in;
     A* powers = powers_;
-    const Index beyond_batch = kAsksAhead ? ahead_elements<T>() / 2 : ahead_elements<T>();
-    const Index ahead = ahead_of_writes(x, waiting.to, kAtOnce * rows.in_stride + beyond_batch);
+    const Index ahead = ahead_of_batch(rows, waiting);
     for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, powers += pitch()) {
       sum[r] = sum_of_row(x, powers, raised, [&](Index k) { ask_early(x + k * kWidth + ahead); });
       if (waiting.lines > 0) waiting.stream(full() + 1);
@@ -197,8 +203,7 @@ class ShortRows {
     V sum[kAtOnce];
     const T* x = rows.in;
     A* powers = powers_;
-    const Index beyond_batch = kAsksAhead ? ahead_elements<T>() / 2 : ahead_elements<T>();
-    const Index ahead = ahead_of_writes(x, waiting.to, kAtOnce * rows.in_stride + beyond_batch);
+    const Index ahead = ahead_of_batch(rows, waiting);
     for (Index r = 0; r < rows.rows; ++r, x += rows.in_stride, powers += pitch()) {
       const Exponent<A> exponent(scale_, shift[r]);
       V all = select(first_lanes<A>(rest_), power_below_one(exponent(load_elements(x + full() * kWidth, rest_))),
