@@ -111,58 +111,43 @@ template <bool kKeeps, int kGroups, class A, class Also>
 
 /// The same around their maxima.
 template <int kGroups, class A>
-[[gnu::noinline]] MaxAndSum<LanesOf<A>>* fold_around_maxima(const Arguments& step, const Tile& tile, Index begin,
-                                                            Index end, const std::byte* following,
+[[gnu::noinline]] MaxAndSum<LanesOf<A>>* fold_around_maxima(const Arguments& step, const TileLeaves& leaves,
+                                                            const Tile& tile, const std::byte* following,
                                                             TileStates<A, kGroups>& states) {
-  using V = LanesOf<A>;
-  alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
-  RowOffsets turns[2];
-  RowsOfTile walk(step, begin, end);
-  walk.next(turns[0]);
-  const RowOffsets first = turns[0];
-  for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
-    const bool more = walk.next(turns[turn ^ 1]);
-    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, tile.columns);
-    auto maxima = read_rows<kGroups, A>(step, tile, turns[turn], slot);
+  alignas(64) A slot[kTileRows * kTileColumns<A>];
+  leaves.each(tile, following, [&](const RowOffsets& rows, const RowOffsets&, const RowsAhead& ahead) {
+    auto maxima = read_rows<kGroups, A>(step, tile, rows, slot);
     for (int g = 0; g < kGroups; ++g)
       maxima[static_cast<std::size_t>(g)] = states.raise(g, maxima[static_cast<std::size_t>(g)]);
-    sum_powers<false, kGroups, A>(slot, turns[turn].count, maxima, states, ahead, NothingElse());
-  }
+    sum_powers<false, kGroups, A>(slot, rows.count, maxima, states, ahead, NothingElse());
+  });
   return states.result();
 }
 
-/// Folds reduced elements [begin, end) of a tile; `following` is read next.
+/// Folds a tile; `following` is read next.
 template <int kGroups, class A>
-MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const Tile& tile, Index begin, Index end,
+MaxAndSum<LanesOf<A>>* fold_tile(const Arguments& step, const TileLeaves& leaves, const Tile& tile,
                                  const std::byte* following, TileStates<A, kGroups>& states) {
   using V = LanesOf<A>;
-  if (kRaisesPowers<A> && end - begin == 1)
-    return fold_around_maxima<kGroups>(step, tile, begin, end, following, states);
+  if (!kRaisesPowers<A> || leaves.rows() == 1)
+    return fold_around_maxima<kGroups>(step, leaves, tile, following, states);
   if constexpr (kRaisesPowers<A>) {
-    alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
+    alignas(64) A slot[kTileRows * kTileColumns<A>];
     RaisedSums<A, kGroups> sums;
-    RowOffsets turns[2];
-    RowsOfTile walk(step, begin, end);
-    walk.next(turns[0]);
-    const RowOffsets first = turns[0];
-    for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
-      const bool more = walk.next(turns[turn ^ 1]);
-      const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, tile.columns);
+    leaves.each(tile, following, [&](const RowOffsets& rows, const RowOffsets&, const RowsAhead& ahead) {
       V total[kGroups];
-      raise_leaf<Kept::nothing, kGroups, A>(step, tile, turns[turn], slot, total, ahead, NothingElse());
+      raise_leaf<Kept::nothing, kGroups, A>(step, tile, rows, slot, total, ahead, NothingElse());
       sums.take(total);
-    }
+    });
     const V* const all = sums.result();
     const TameColumns<kGroups> tame(all, 1);
     MaxAndSum<V>* const to =
-        tame.all ? states.place() : fold_around_maxima<kGroups>(step, tile, begin, end, following, states);
+        tame.all ? states.place() : fold_around_maxima<kGroups>(step, leaves, tile, following, states);
     for (int g = 0; g < kGroups; ++g) {
       const MaxAndSum<V> raised = TameSums::state(select(tame.masks[g], all[g], splat<V>(1)));
       to[g] = {select(tame.masks[g], raised.max, to[g].max), select(tame.masks[g], raised.sum, to[g].sum)};
     }
     return to;
-  } else {
-    return fold_around_maxima<kGroups>(step, tile, begin, end, following, states);
   }
 }
 

@@ -170,4 +170,35 @@ class RowsAhead {
   Index own_[kTileRows];
 };
 
+/// The leaves of reduced elements [begin, end): every tile of a step has the same.
+class TileLeaves {
+ public:
+  TileLeaves(const Arguments& step, Index begin, Index end) : step_(step), begin_(begin), end_(end) {
+    RowsOfTile(step, begin, end).next(first_);
+  }
+
+  Index rows() const { return end_ - begin_; }
+  const RowOffsets& first() const { return first_; }
+
+  /// Calls work(rows, the next leaf's, what to ask for meanwhile) for each leaf of a tile; `following` is read next.
+  template <class Work>
+  [[gnu::always_inline]] void each(const Tile& tile, const std::byte* following, const Work& work) const {
+    RowOffsets turns[2];
+    RowsOfTile rest(step_, begin_ + first_.count, end_);
+    const RowOffsets* here = &first_;
+    for (int turn = 0; here->count > 0; turn ^= 1) {
+      RowOffsets& next = turns[turn];
+      const bool more = rest.next(next);
+      const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, tile.columns);
+      work(*here, next, ahead);
+      here = &next;
+    }
+  }
+
+ private:
+  const Arguments& step_;
+  Index begin_, end_;
+  RowOffsets first_;
+};
+
 }  // namespace ndfold::simd

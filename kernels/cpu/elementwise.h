@@ -87,6 +87,7 @@ template <MapKind kMap, class A>
 void map_tiles(const Arguments& step, Index index) {
   using V = LanesOf<A>;
   const ColumnBlock block(step, index);
+  const TileLeaves leaves(step, block.begin, block.end);
   TileWalk<A> tiles(step, index, index + 1);
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
@@ -95,7 +96,7 @@ void map_tiles(const Arguments& step, Index index) {
       constexpr int kGroups = count();
       MaxAndSum<V> states[kGroups];
       for (int g = 0; g < kGroups; ++g) states[g] = states_at<A>(step, block, tile, g);
-      map_tile<kMap, kGroups, A>(step, tile, block.begin, block.end, any ? next.in : tile.in,
+      map_tile<kMap, kGroups, A>(step, leaves, tile, any ? next.in : tile.in,
                                  TileNormalizer<A>(kMap, states, kGroups, step.alpha));
     });
   }

@@ -18,30 +18,23 @@ template <MapKind kMap, int kGroups, class A>
   });
 }
 
-/// Maps reduced elements [begin, end) of a tile; `following` is read next.
+/// Maps a tile; `following` is read next.
 template <MapKind kMap, int kGroups, class A>
-void map_tile(const Arguments& step, const Tile& tile, Index begin, Index end, const std::byte* following,
+void map_tile(const Arguments& step, const TileLeaves& leaves, const Tile& tile, const std::byte* following,
               const TileNormalizer<A>& by) {
-  using V = LanesOf<A>;
-  alignas(64) A slot[kTileRows * kGroups * kLanes<V>];
+  alignas(64) A slot[kTileRows * kTileColumns<A>];
   const TileOutput<A> output(step, tile);
-  RowOffsets turns[2];
-  RowsOfTile walk(step, begin, end);
-  walk.next(turns[0]);
-  const RowOffsets first = turns[0];
-  for (int turn = 0; turns[turn].count > 0; turn ^= 1) {
-    const bool more = walk.next(turns[turn ^ 1]);
-    const RowsAhead ahead(step, more ? tile.in : following, more ? turns[turn ^ 1] : first, tile.columns);
-    read_rows<kGroups, A>(step, tile, turns[turn], slot);
-    map_rows<kMap, kGroups, A>(slot, turns[turn], ahead, by, output);
-  }
+  leaves.each(tile, following, [&](const RowOffsets& rows, const RowOffsets&, const RowsAhead& ahead) {
+    read_rows<kGroups, A>(step, tile, rows, slot);
+    map_rows<kMap, kGroups, A>(slot, rows, ahead, by, output);
+  });
 }
 
 /// `run` as in SlabSoftmax.
 template <MapKind kMap, class A>
 void softmax_again(const Arguments& step, Index run, Index first, Index last) {
   using V = LanesOf<A>;
-  const Index rows = elements(step.reduced);
+  const TileLeaves leaves(step, 0, elements(step.reduced));
   TileWalk<A> tiles(step, first, last);
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
@@ -49,10 +42,10 @@ void softmax_again(const Arguments& step, Index run, Index first, Index last) {
     with_groups(ColumnPlace<V>::groups(tile.columns), [&](auto count) {
       constexpr int kGroups = count();
       TileStates<A, kGroups> states;
-      MaxAndSum<V>* const all = fold_tile<kGroups, A>(step, tile, 0, rows, tile.in, states);
+      MaxAndSum<V>* const all = fold_tile<kGroups, A>(step, leaves, tile, tile.in, states);
       if (run > 1) meet_in_runs<A>(run, tile.columns, all);
       const TileNormalizer<A> by(kMap, all, kGroups, step.alpha);
-      map_tile<kMap, kGroups, A>(step, tile, 0, rows, any ? next.in : tile.in, by);
+      map_tile<kMap, kGroups, A>(step, leaves, tile, any ? next.in : tile.in, by);
     });
   }
   finish_streams();

@@ -18,9 +18,7 @@ class SlabSoftmax {
 
  public:
   /// Columns are each an output's own, or `run` of them that lie side by side are one output's.
-  SlabSoftmax(const Arguments& step, Index run) : step_(step), rows_(elements(step.reduced)), run_(run) {
-    walk().next(first_);
-  }
+  SlabSoftmax(const Arguments& step, Index run) : step_(step), leaves_(step, 0, elements(step.reduced)), run_(run) {}
 
   /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
   void turn(const Tile& tile, const std::byte* following) {
@@ -35,14 +33,13 @@ class SlabSoftmax {
   /// The results of the tile that waits, if one does.
   void finish() {
     RowOffsets offsets;
-    RowsOfTile rows = walk();
+    RowsOfTile rows(step_, 0, leaves_.rows());
     for (Index at = 0; groups_ > 0 && rows.next(offsets); ++at)
       with_groups(groups_, [&](auto count) { write<count()>(at, offsets); });
     groups_ = 0;
   }
 
  private:
-  RowsOfTile walk() const { return RowsOfTile(step_, 0, rows_); }
   static int groups_of(const Tile& tile) { return static_cast<int>(ColumnPlace<V>::groups(tile.columns)); }
 
   A* slot(Index leaf) { return slots_ + leaf * kSlot; }
@@ -53,28 +50,23 @@ class SlabSoftmax {
   template <int kGroups, class Work>
   void each_leaf(const Tile& tile, const std::byte* following, bool waits, const Work& work) {
     const bool overlaps = waits && output_.is_direct();
-    RowOffsets turns[2] = {first_, {}};
-    RowsOfTile rest = walk();
-    rest.next(turns[1]);
-    if (overlaps) write<kGroups>(0, first_);
-    for (Index leaf = 0; turns[leaf % 2].count > 0; ++leaf) {
-      const RowOffsets& here = turns[leaf % 2];
-      RowOffsets& next = turns[(leaf + 1) % 2];
-      const bool more = rest.next(next);
+    if (overlaps) write<kGroups>(0, leaves_.first());
+    Index leaf = 0;
+    leaves_.each(tile, following, [&](const RowOffsets& here, const RowOffsets& next, const RowsAhead& ahead) {
       if (waits && !overlaps) write<kGroups>(leaf, here);
-      const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, tile.columns);
       const auto powers = [&](const auto& also) { work(leaf, here, ahead, also); };
-      if (overlaps && more)
+      if (overlaps && next.count > 0)
         while_writing<kGroups>(leaf + 1, next, powers);
       else
         powers(NothingElse());
-    }
+      ++leaf;
+    });
   }
 
   template <int kGroups>
   void turn(const Tile& tile, const std::byte* following) {
     if constexpr (kRaisesPowers<A>)
-      if (run_ == 1 && rows_ > 1) return raised_turn<kGroups>(tile, following);
+      if (run_ == 1 && leaves_.rows() > 1) return raised_turn<kGroups>(tile, following);
     around_maxima<kGroups>(tile, following, groups_ > 0, nullptr);
     output_ = next_output_;
   }
@@ -180,8 +172,8 @@ class SlabSoftmax {
   }
 
   const Arguments& step_;
-  const Index rows_, run_;
-  RowOffsets first_;
+  const TileLeaves leaves_;
+  const Index run_;
   int groups_ = 0;          ///< of the tile that waits; 0 when none does
   bool is_raised_ = false;  ///< all its powers are
   bool is_far_ = false;     ///< columns are expected to need their maxima

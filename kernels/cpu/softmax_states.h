@@ -45,10 +45,11 @@ void fold_narrow_tile(const Arguments& step, const std::byte* in, Index columns,
                       MaxAndSum<A>* states) {
   using V = LanesOf<A>;
   const Tile tile{.in = in, .out = nullptr, .columns = columns, .first = 0};
+  const TileLeaves leaves(step, begin, end);
   const std::byte* following = advance(in, step.input, end * inner(step.reduced).in);
   with_groups(ColumnPlace<V>::groups(columns), [&](auto count) {
     TileStates<A, count()> lanes;
-    const auto* folded = fold_tile<count(), A>(step, tile, begin, end, following, lanes);
+    const auto* folded = fold_tile<count(), A>(step, leaves, tile, following, lanes);
     each_number<V, MaxAndSum<A>>(folded, columns, [&](Index at, Index some, const MaxAndSum<A>* numbers) {
       std::copy(numbers, numbers + some, states + at);
     });
@@ -93,13 +94,14 @@ void fold_softmax_columns(const Arguments& step, Index first, Index last) {
       sink_columns(step, fold, block, 0, block.columns, states);
       continue;
     }
+    const TileLeaves leaves(step, block.begin, block.end);
     TileWalk<A> tiles(step, index, index + 1);
     Tile tile, next;
     for (bool any = tiles.next(tile); any; tile = next) {
       any = tiles.next(next);
       with_groups(ColumnPlace<V>::groups(tile.columns), [&](auto count) {
         TileStates<A, count()> states;
-        const auto* folded = fold_tile<count(), A>(step, tile, block.begin, block.end, any ? next.in : tile.in, states);
+        const auto* folded = fold_tile<count(), A>(step, leaves, tile, any ? next.in : tile.in, states);
         sink_tile<A, count()>(step, fold, block, tile, folded);
       });
     }

@@ -38,6 +38,30 @@ TEST(RowsOfTile, VisitsEveryRowOnceInOrder) {
     }
 }
 
+TEST(TileLeaves, SayWhichIsNext) {
+  for (const auto& sizes : kWalkShapes) {
+    const std::vector<Axis> axes = axes_of(sizes, 5);
+    const std::vector<Index> expected = offsets_in(axes);
+    const auto count = static_cast<Index>(expected.size());
+    simd::Arguments step;
+    step.reduced = list(axes);
+    step.input = step.output = DType::f32;
+    for (const Index begin : {Index{0}, count / 3, count}) {
+      const simd::TileLeaves leaves(step, begin, count);
+      EXPECT_EQ(leaves.rows(), count - begin);
+      EXPECT_EQ(leaves.first().count, std::min<Index>(count - begin, simd::kTileRows));
+      Index at = begin, promised = leaves.first().count;
+      leaves.each({.columns = 1}, nullptr, [&](const auto& here, const auto& next, const simd::RowsAhead&) {
+        ASSERT_EQ(here.count, promised);
+        for (int r = 0; r < here.count; ++r, ++at) ASSERT_EQ(here.in[r], 4 * expected[static_cast<std::size_t>(at)]);
+        for (int r = 0; r < next.count; ++r) ASSERT_EQ(next.in[r], 4 * expected[static_cast<std::size_t>(at + r)]);
+        promised = next.count;
+      });
+      EXPECT_EQ(at, count);
+    }
+  }
+}
+
 // [lines, rows, columns], softmax over rows; the array begins `shift` elements after a line of memory.
 struct Problem {
   Index lines, rows, columns, panel, shift;
