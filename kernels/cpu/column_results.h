@@ -42,7 +42,7 @@ struct TileNormalizer {
       const V sum = select(equal(states[g].max, splat<V>(kInfinity<V>)), nan, states[g].sum);
       const V times = splat<V>(static_cast<A>(alpha));
       shift[g] = states[g].max;
-      rest[g] = map == MapKind::softmax ? sum : logarithm(sum);
+      rest[g] = map == MapKind::softmax ? splat<V>(most_of_softmax<A>(alpha)) : logarithm(sum);
       factor[g] = map == MapKind::softmax ? times / sum : times;
     }
   }

@@ -34,8 +34,7 @@ void map_run(MapKind map, const A* x, A* y, Index n, A value, A alpha) {
     case MapKind::subtract:
       for (Index i = 0; i < n; ++i) y[i] = x[i] - value;
       return;
-    case MapKind::exponential:
-      return normalize_run<MapKind::softmax>(x, y, n, A(1), Normalizer<A>{A(0), kInfinity<A>, A(1)});
+    case MapKind::exponential: return map_lanes(x, y, n, [](LanesOf<A> lanes) { return exponential(lanes); });
     case MapKind::divide:
       for (Index i = 0; i < n; ++i) y[i] = alpha * (x[i] / value);
       return;

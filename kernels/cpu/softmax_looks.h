@@ -74,7 +74,7 @@ struct ResultAgain {
   ResultAgain(A scale, const Normalizer<A>& by)
       : exponent(scale, by.shift), most(splat<V>(by.rest)), factor(splat<V>(by.factor)), ordered(by) {}
   [[gnu::always_inline]] V operator()(V x) const {
-    return ordered(at_most(power_below_one(exponent(x)), most) * factor);
+    return ordered(at_most(power_below_one(exponent(x)) * factor, most));
   }
 };
 

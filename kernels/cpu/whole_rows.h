@@ -12,6 +12,7 @@ template <MapKind kMap, class A>
 class ColumnPattern {
   using V = LanesOf<A>;
   static constexpr Index kWidth = kLanes<V>, kEnough = 8 * kWidth;
+  static constexpr bool kIsSoftmax = kMap == MapKind::softmax;
 
  public:
   static constexpr Index kMostColumns = 16384 / static_cast<Index>(sizeof(A));
@@ -21,10 +22,10 @@ class ColumnPattern {
   ColumnPattern(Index columns, double scale, double alpha, const StateOf& state_of)
       : period_(columns < kEnough ? (kEnough + columns - 1) / columns * columns : columns),
         scale_(splat<V>(static_cast<A>(scale))),
-        times_(splat<V>(static_cast<A>(alpha))) {
+        times_(splat<V>(kIsSoftmax ? most_of_softmax<A>(alpha) : static_cast<A>(alpha))) {
     for (Index c = 0; c < columns; ++c) {
       const Normalizer<A> by = normalizer<A>(kMap, state_of(c), alpha);
-      shift_[c] = by.shift, rest_[c] = by.rest, factor_[c] = by.factor;
+      shift_[c] = by.shift, by_[c] = kIsSoftmax ? by.factor : by.rest;
     }
     for (Index c = columns; c < period_ + kWidth; ++c) copy(c - columns, c);
   }
@@ -33,19 +34,19 @@ class ColumnPattern {
 
   /// Results of elements whose first is of column `phase`, below period().
   [[gnu::always_inline]] V operator()(V x, Index phase) const {
-    const V distance = x * scale_ - load<V>(shift_ + phase), rest = load<V>(rest_ + phase);
-    if constexpr (kMap == MapKind::softmax)
-      return at_most(power_below_one(distance), rest) * load<V>(factor_ + phase);
+    const V distance = x * scale_ - load<V>(shift_ + phase), by = load<V>(by_ + phase);
+    if constexpr (kIsSoftmax)
+      return at_most(power_below_one(distance) * by, times_);
     else
-      return at_most_zero(distance - rest) * times_;
+      return at_most_zero(distance - by) * times_;
   }
 
  private:
-  void copy(Index from, Index to) { shift_[to] = shift_[from], rest_[to] = rest_[from], factor_[to] = factor_[from]; }
+  void copy(Index from, Index to) { shift_[to] = shift_[from], by_[to] = by_[from]; }
 
   Index period_;
-  V scale_, times_;
-  alignas(64) A shift_[kMostColumns + kWidth], rest_[kMostColumns + kWidth], factor_[kMostColumns + kWidth];
+  V scale_, times_;                                                         ///< times: what a softmax is at most
+  alignas(64) A shift_[kMostColumns + kWidth], by_[kMostColumns + kWidth];  ///< by: a factor, or a logarithm
 };
 
 /// to[i] = the result of x[i], of column i modulo the pattern's period. Streamed, they begin with a few that align

@@ -91,5 +91,21 @@ TEST(raised_columns, no_probability_is_more_than_one) {
       }
 }
 
+// Nor is a result more than alpha where powers are made again; of a negative alpha it is right.
+TEST(raised_columns, second_looks_are_cut_off_at_alpha) {
+  for (const Index columns : {3, 64, 300})
+    for (const double alpha : {0.3, 1.7, -1.5}) {
+      Columns some(65, columns);
+      some.alpha = alpha;
+      for (Index c = 0; c < columns; ++c) some.at(c % 65, c) += 30 + static_cast<float>(hash(c) % 1000) / 64;
+      const auto results = some.softmax(SinkKind::softmax, Residency::none);
+      EXPECT_LE(*std::max_element(results.begin(), results.end()), std::max(static_cast<float>(alpha), 0.f)) << columns;
+      for (Index c = 0; c < columns; ++c)
+        ASSERT_NEAR(results[static_cast<std::size_t>(c % 65 * columns + c)] / alpha,
+                    expected(some, SinkKind::softmax, c % 65, c) / 1.5, 3e-6)
+            << columns;
+    }
+}
+
 }  // namespace
 }  // namespace ndfold::test
