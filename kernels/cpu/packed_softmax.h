@@ -51,7 +51,7 @@ class PackedSoftmax {
 
   /// Rows from `x` to `y`, in whole lines past the caches if so said.
   void map(const T* x, T* y, Index rows) {
-    const Index most = std::max<Index>(1, kTurnElements / group()) * kWidth;
+    const Index most = kWidth * parts_at_once(std::max<Index>(1, kTurnElements / group()), group(), x, y, false);
     for (Index some; rows >= kWidth; x += some * n_, y += some * n_, rows -= some) {
       some = std::min(most, rows / kWidth * kWidth);
       turn({x, y, some / kWidth, some * n_});
