@@ -3,7 +3,7 @@
 #pragma once
 #include "kernels/cpu/batched_softmax.h"
 #include "kernels/cpu/dense_rows.h"
-#include "kernels/cpu/packed_softmax.h"
+#include "kernels/cpu/packed_rows.h"
 #include "kernels/cpu/short_rows.h"
 #include "kernels/cpu/softmax_fold.h"
 #include "kernels/cpu/softmax_pipeline.h"

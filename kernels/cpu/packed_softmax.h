@@ -49,6 +49,18 @@ class PackedSoftmax {
     }
   }
 
+  /// take(logarithms of the sums of some rows' powers, how many), row after row.
+  template <class Take>
+  requires kRaises void logarithms(const T* x, Index rows, const Take& take) {
+    const Index most = std::max<Index>(1, kTurnElements / group()) * kWidth;
+    for (Index some; rows >= kWidth; x += some * n_, rows -= some) {
+      some = std::min(most, rows / kWidth * kWidth);
+      take(logarithms({x, nullptr, some / kWidth, 0}), some);
+    }
+    alignas(64) T last[kLongest * kWidth];
+    if (rows > 0) take(logarithms(filled_up(x, rows, last)), rows);
+  }
+
   /// Rows from `x` to `y`, in whole lines past the caches if so said.
   void map(const T* x, T* y, Index rows) {
     const Index most = kWidth * parts_at_once(std::max<Index>(1, kTurnElements / group()), group(), x, y, false);
@@ -58,8 +70,9 @@ class PackedSoftmax {
     }
     alignas(64) T last[kLongest * kWidth];
     if (rows > 0) {
-      std::fill(std::copy(x, x + rows * n_, last), last + group(), T());
-      turn({last, y, 1, rows * n_});
+      Turn rest = filled_up(x, rows, last);
+      rest.y = y;
+      turn(rest);
     }
     finish(0);
     if (past_caches_) line_.flush(), finish_streaming();
@@ -83,6 +96,21 @@ class PackedSoftmax {
   };
 
   Index group() const { return n_ * kWidth; }
+
+  // Fewer rows than a group has, and what is nobody's.
+  Turn filled_up(const T* x, Index rows, T* group_of) const {
+    std::fill(std::copy(x, x + rows * n_, group_of), group_of + group(), T());
+    return {group_of, nullptr, 1, rows * n_};
+  }
+
+  A* logarithms(const Turn& now) {
+    Held& held = held_[0];
+    make_powers<true>(now, held, Nothing());
+    find_sums(now, held);
+    for (Index r = 0; r < now.groups * kWidth; r += kWidth)
+      store(held.other + r, load<V>(held.other + r) - load<V>(held.minus_shift + r));
+    return held.other;
+  }
 
   // Results go to where they belong as they are made.
   bool goes_straight(const Turn& turn) const {
@@ -360,41 +388,5 @@ class PackedSoftmax {
   alignas(64) LaneNumber<A> to_slots_[kLooksUp ? kWidth : 1], row_of_[kLooksUp ? kLongest * kWidth : 1];
   Held held_[2];
 };
-
-/// Whether rows of n elements, so many in all, are better taken so than each in vectors of its own, by a scale that
-/// keeps the largest the largest. A softmax of 2 and 4 around maxima is quicker in slots; few rows are not worth the
-/// tables. Longer ones are where results are streamed, unless their last vectors are nearly full.
-template <class T, MapKind kMap>
-bool are_packed_rows(Index rows, Index n, const Arguments& step) {
-  using A = NumberOf<T>;
-  constexpr Index kWidth = kLanes<LanesOf<A>>, kWorthwhile = 8192;  // elements
-  if constexpr (kExpandsLanes<A>) {
-    if (n < 2 || rows * n < kWorthwhile || !(step.scale >= 0)) return false;
-    if (n <= kVectorsOfTables * kWidth) return kRaisesPowers<A> || kMap == MapKind::log_softmax || (n != 2 && n != 4);
-    return step.past_caches && n <= kPackedVectors<LanesOf<A>> * kWidth && n % kWidth <= kWidth / 2;
-  }
-  return false;
-}
-
-template <class T, MapKind kMap>
-void softmax_of_packed_rows(const T* x, T* y, Index rows, Index n, const Arguments& step) {
-  using A = NumberOf<T>;
-  constexpr int kWidth = kLanes<LanesOf<A>>;
-  const auto map = [&]<int kSlots, int kVectors>(std::integer_sequence<int, kSlots, kVectors>) {
-    PackedSoftmax<T, kMap, kSlots, kVectors>(n, step.scale, step.alpha, step.past_caches).map(x, y, rows);
-  };
-  if constexpr (kExpandsLanes<A>) {
-    if (n <= kWidth)
-      return with_slots<kWidth>(static_cast<int>(n), [&](auto slots) {
-        if constexpr (slots() > 2 || (slots() == 2 && (kRaisesPowers<A> || kMap == MapKind::log_softmax)))
-          map(std::integer_sequence<int, slots(), 1>());
-      });
-    if constexpr (kVectorsOfTables < kPackedVectors<LanesOf<A>>)
-      if (n > kVectorsOfTables * kWidth) return map(std::integer_sequence<int, kWidth, 0>());
-    unrolled<kVectorsOfTables - 1>([&](auto i) {
-      if ((n - 1) / kWidth == i + 1) map(std::integer_sequence<int, kWidth, i + 2>());
-    });
-  }
-}
 
 }  // namespace ndfold::simd

@@ -2,7 +2,7 @@
 // and nothing waits anywhere but in L1.
 #pragma once
 #include "kernels/cpu/column_walk.h"
-#include "kernels/cpu/packed_softmax.h"
+#include "kernels/cpu/packed_rows.h"
 #include "kernels/cpu/slot_softmax.h"
 #include "kernels/cpu/tile_writes.h"
 

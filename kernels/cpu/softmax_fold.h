@@ -2,6 +2,7 @@
 // are raised, or it is looked at twice, first for the maximum, while the powers of the block before are summed.
 #pragma once
 #include "kernels/cpu/dense_rows.h"
+#include "kernels/cpu/packed_rows.h"
 #include "kernels/cpu/power_tree.h"
 #include "kernels/cpu/short_rows.h"
 #include "kernels/cpu/sink.h"
@@ -149,31 +150,54 @@ template <class T, class A = NumberOf<T>>
   return (max == kInfinity<A> || max == -kInfinity<A>)&&sum == sum ? max + std::log(sum) : kNone;
 }
 
+/// Stores the logarithms of the sums of the rows at `in`, whole lanes of them, once those that are no number are looked
+/// at.
+template <class T, class A = NumberOf<T>>
+[[gnu::always_inline]] inline void store_logarithms(const Arguments& step, const T* in, Index to, Index rows,
+                                                    A* logarithms) {
+  using V = LanesOf<A>;
+  const Index n = elements(step.reduced), in_stride = inner(step.kept).in;
+  Mask<A> numbers = equal(splat<V>(0), splat<V>(0));
+  for (Index r = 0; r < rows; r += kLanes<V>)
+    numbers = both(numbers, equal(load<V>(logarithms + r), load<V>(logarithms + r)));
+  if (!are_all(numbers)) [[unlikely]]
+    for (Index r = 0; r < rows; ++r)
+      if (logarithms[r] != logarithms[r])
+        logarithms[r] = logarithm_around_infinity(in + r * in_stride, n, static_cast<A>(step.scale));
+  store_run(step.output, advance(step.out, step.output, to), inner(step.kept).out, rows, logarithms);
+}
+
+/// logsumexp of rows that share vectors.
+template <class T>
+requires kRaisesPowers<NumberOf<T>>
+void logsumexp_packed_rows(const Arguments& step, Index first, Index last) {
+  const Index n = elements(step.reduced);
+  each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
+    const T* x = elements_at<T>(step.in, from);
+    logarithms_of_packed_rows(x, rows, n, step.scale, [&](auto* logarithms, Index some) {
+      store_logarithms(step, x, to, some, logarithms);
+      x += some * n, to += some * inner(step.kept).out;
+    });
+  });
+}
+
 /// logsumexp of rows too short to fill a core alone, a logarithm for several.
 template <class T>
 void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
   using A = NumberOf<T>;
-  using V = LanesOf<A>;
   using Rows = ShortRows<T, MapKind::log_softmax, 0>;
   const Index n = elements(step.reduced), in_stride = inner(step.kept).in, out_stride = inner(step.kept).out;
   const Rows kernel(n, step.scale, 1, nullptr);
   each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
-    const T* in = elements_at<T>(step.in, from);
-    const RowGroup<T> group = {in, nullptr, rows, in_stride, 0};
+    const RowGroup<T> group = {elements_at<T>(step.in, from), nullptr, rows, in_stride, 0};
     RowGroup<T> next = rows_at_once<Rows>(group, 0);
-    V maxima = kernel.scaled_maxima(next);
+    auto maxima = kernel.scaled_maxima(next);
     for (Index row = 0; row < rows; row += Rows::kAtOnce) {
       const RowGroup<T> current = next;
-      const Index count = current.rows;
       next = rows_at_once<Rows>(group, row + Rows::kAtOnce);
-      const V logarithms = kernel.logarithms(current, maxima, next);
-      A result[Rows::kAtOnce];
-      store(result, logarithms);
-      if (!are_all(equal(logarithms, logarithms))) [[unlikely]]
-        for (Index r = 0; r < count; ++r)
-          if (result[r] != result[r])
-            result[r] = logarithm_around_infinity(in + (row + r) * in_stride, n, kernel.scale());
-      store_run(step.output, advance(step.out, step.output, to + row * out_stride), out_stride, count, result);
+      A logarithms[Rows::kAtOnce];
+      store(logarithms, kernel.logarithms(current, maxima, next));
+      store_logarithms(step, current.in, to + row * out_stride, current.rows, logarithms);
     }
   });
 }
@@ -185,8 +209,12 @@ void fold_dense_rows(const Arguments& step, Index first, Index last) {
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   const Index reduced = elements(step.reduced);
   if constexpr (std::is_same_v<F<A>, LogSumExp<A>>)
-    if (reduced < 2 * kLongRow<A> && step.sink == SinkKind::store && step.parts == 1 && step.repeat == 1)
+    if (reduced < 2 * kLongRow<A> && step.sink == SinkKind::store && step.parts == 1 && step.repeat == 1) {
+      if constexpr (kRaisesPowers<A>)
+        if (inner(step.kept).in == reduced && folds_packed_rows<T>(inner(step.kept).size, reduced))
+          return logsumexp_packed_rows<T>(step, first, last);
       return logsumexp_short_rows<T>(step, first, last);
+    }
   SoftmaxFold<T> states(step.scale);
   Index part = first % step.parts;
   Odometer kept(step.kept, first / step.parts);

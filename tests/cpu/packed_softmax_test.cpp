@@ -1,8 +1,9 @@
 // Short rows that share vectors: right, the same bits wherever their results go and whoever takes which rows, and
 // nothing else is written.
-#include "kernels/cpu/packed_softmax.h"
-
+#include "kernels/cpu/packed_rows.h"
 #include "tests/cpu/dense_softmax_rows.h"
+
+#include <cstring>
 
 namespace ndfold::test {
 namespace {
@@ -42,6 +43,54 @@ TEST(packed_softmax, few_rows_and_negative_scales_are_not_taken_so) {
 
 TEST(packed_softmax, what_is_not_finite_stays_in_its_row) {
   for (const Index length : {3, 8, 13, 20, 50}) expect_what_is_not_finite_to_stay(4000, length);
+}
+
+// Folded so, a row comes to the same whoever takes it, and some are not finite.
+TEST(packed_softmax, logsumexp) {
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kNone = std::numeric_limits<float>::quiet_NaN();
+  constexpr Index kWidth = simd::kLanes<simd::LanesOf<float>>;
+  for (const Index length : {2, 3, 4, 5, 7, 8, 9, 10, 17, 18, 20, 33}) {
+    const Index rows = kEnough / length + 40;
+    EXPECT_EQ(simd::folds_packed_rows<float>(rows, length),
+              simd::kExpandsLanes<float> && (length - 1) / kWidth < 4 &&
+                  (length + kWidth - 1) / kWidth * kWidth * 5 >= 8 * length);
+    DenseSoftmaxRows<float> some(rows, length, 0.75);
+    const auto row = [&](Index r) { return some.in.begin() + r * length; };
+    for (Index r = 3; r < rows; r += 7) std::for_each(row(r), row(r + 1), [](float& x) { x -= 200; });
+    row(1)[1] = kInf, row(2)[0] = kNone, row(5)[0] = -kInf, row(6)[0] = kInf, row(6)[1] = kNone;
+    std::fill(row(4), row(5), -kInf);
+    const std::vector<Axis> kept = {{.size = rows, .in = length, .out = 1}};
+    const std::vector<Axis> reduced = {{.size = length, .in = 1, .out = 0}};
+    const auto folded = [&](Index at_a_time) {
+      std::vector<float> out(static_cast<std::size_t>(rows));
+      cpu::Arguments step{.kept = list(kept), .reduced = list(reduced)};
+      step.in = reinterpret_cast<const std::byte*>(some.in.data());
+      step.out = reinterpret_cast<std::byte*>(out.data());
+      step.input = step.output = DType::f32;
+      step.part = length, step.scale = some.scale, step.count = length;
+      for (Index r = 0; r < rows; r += at_a_time)
+        simd::fold_dense_rows<simd::LogSumExp, float>(step, r, std::min(rows, r + at_a_time));
+      return out;
+    };
+    const auto together = folded(rows);
+    for (const Index cut : {Index{1}, kWidth - 1, Index{100}})
+      EXPECT_EQ(std::memcmp(together.data(), folded(cut).data(), together.size() * sizeof(float)), 0) << length;
+    for (Index r = 0; r < rows; ++r) {
+      const float is = together[static_cast<std::size_t>(r)];
+      if (r == 1) {
+        EXPECT_EQ(is, kInf) << length;
+      } else if (r == 2 || r == 6) {
+        EXPECT_TRUE(std::isnan(is)) << length;
+      } else if (r == 4) {
+        EXPECT_EQ(is, -kInf) << length;
+      } else {
+        double sum = 0;
+        const double first = some.scale * *std::max_element(row(r), row(r + 1));
+        for (auto x = row(r); x != row(r + 1); ++x) sum += std::exp(some.scale * *x - first);
+        ASSERT_NEAR(is, first + std::log(sum), 1e-5 + 2e-7 * std::abs(first)) << "row " << r << " of " << length;
+      }
+    }
+  }
 }
 
 }  // namespace
