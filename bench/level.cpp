@@ -8,7 +8,7 @@ namespace ndfold::bench {
 namespace baseline {
 extern const Level kLevel;
 }
-#if defined(__x86_64__)
+#ifdef NDFOLD_X86_LEVELS
 namespace avx2 {
 extern const Level kLevel;
 }
@@ -18,7 +18,7 @@ extern const Level kLevel;
 #endif
 
 const Level& level() {
-#if defined(__x86_64__)
+#ifdef NDFOLD_X86_LEVELS
   static const std::string_view name = cpu_level();
   if (name == "avx512") return avx512::kLevel;
   if (name == "avx2") return avx2::kLevel;
