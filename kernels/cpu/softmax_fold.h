@@ -150,20 +150,14 @@ template <class T, class A = NumberOf<T>>
   return (max == kInfinity<A> || max == -kInfinity<A>)&&sum == sum ? max + std::log(sum) : kNone;
 }
 
-/// Stores the logarithms of the sums of the rows at `in`, whole lanes of them, once those that are no number are looked
-/// at.
+/// Stores the logarithms of the sums of the rows of n elements at `in`, once those that are no number are looked at.
 template <class T, class A = NumberOf<T>>
-[[gnu::always_inline]] inline void store_logarithms(const Arguments& step, const T* in, Index to, Index rows,
-                                                    A* logarithms) {
-  using V = LanesOf<A>;
-  const Index n = elements(step.reduced), in_stride = inner(step.kept).in;
-  Mask<A> numbers = equal(splat<V>(0), splat<V>(0));
-  for (Index r = 0; r < rows; r += kLanes<V>)
-    numbers = both(numbers, equal(load<V>(logarithms + r), load<V>(logarithms + r)));
-  if (!are_all(numbers)) [[unlikely]]
+[[gnu::always_inline]] inline void store_logarithms(const Arguments& step, const T* in, Index n, Index to, Index rows,
+                                                    A* logarithms, bool are_numbers) {
+  if (!are_numbers) [[unlikely]]
     for (Index r = 0; r < rows; ++r)
       if (logarithms[r] != logarithms[r])
-        logarithms[r] = logarithm_around_infinity(in + r * in_stride, n, static_cast<A>(step.scale));
+        logarithms[r] = logarithm_around_infinity(in + r * inner(step.kept).in, n, static_cast<A>(step.scale));
   store_run(step.output, advance(step.out, step.output, to), inner(step.kept).out, rows, logarithms);
 }
 
@@ -175,7 +169,11 @@ void logsumexp_packed_rows(const Arguments& step, Index first, Index last) {
   each_row_group(step.kept, first, last, [&](Index from, Index to, Index rows) {
     const T* x = elements_at<T>(step.in, from);
     logarithms_of_packed_rows(x, rows, n, step.scale, [&](auto* logarithms, Index some) {
-      store_logarithms(step, x, to, some, logarithms);
+      using V = LanesOf<NumberOf<T>>;
+      bool are_numbers = true;
+      for (Index r = 0; r < some; r += kLanes<V>)  // whole lanes are there
+        are_numbers = are_numbers && are_all(equal(load<V>(logarithms + r), load<V>(logarithms + r)));
+      store_logarithms(step, x, n, to, some, logarithms, are_numbers);
       x += some * n, to += some * inner(step.kept).out;
     });
   });
@@ -195,9 +193,11 @@ void logsumexp_short_rows(const Arguments& step, Index first, Index last) {
     for (Index row = 0; row < rows; row += Rows::kAtOnce) {
       const RowGroup<T> current = next;
       next = rows_at_once<Rows>(group, row + Rows::kAtOnce);
+      const auto made = kernel.logarithms(current, maxima, next);
       A logarithms[Rows::kAtOnce];
-      store(logarithms, kernel.logarithms(current, maxima, next));
-      store_logarithms(step, current.in, to + row * out_stride, current.rows, logarithms);
+      store(logarithms, made);
+      store_logarithms(step, current.in, n, to + row * out_stride, current.rows, logarithms,
+                       are_all(equal(made, made)));
     }
   });
 }
