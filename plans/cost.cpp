@@ -66,7 +66,7 @@ double run_efficiency(const Step& step) {
 }
 
 double travelling_efficiency(const Step& step, double blocks) {
-  if (step.kernel.body == Body::columns) return on_stairs(kTravellingColumns, blocks);
+  if (step.kernel.body == Body::columns) return on_stairs(kTravellingPanels, blocks);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
   return on_stairs(kTravellingRows, blocks) * (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1) *
          (alone ? kTravellingAlone : 1);

@@ -47,8 +47,8 @@ inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300
 /// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside
 /// kKernelShare. A row that has no room beside the next one is finished first: 2^22 elements 0.65 of a copy.
 inline constexpr StairRow kTravellingRows[] = {{8, 0.885}, {20, 0.915}, {100, 0.925}, {1e300, 0.88}};
-inline constexpr StairRow kTravellingColumns[] = {{4, 0.925}, {8, 0.88},  {16, 0.86},
-                                                  {40, 0.84}, {70, 0.79}, {1e300, 0.64}};
+inline constexpr StairRow kTravellingPanels[] = {{4, 0.925}, {8, 0.88},  {16, 0.86},
+                                                 {40, 0.84}, {70, 0.79}, {1e300, 0.64}};
 inline constexpr double kHalfTravellingRows = 0.89;
 inline constexpr double kTravellingAlone = 0.78;
 

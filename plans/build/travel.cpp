@@ -77,22 +77,24 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
   const Index beyond = std::max<Index>(0, travelling_states_bytes(crew.threads, columns) - kExchangeBytes);
   const Index room = shared_bytes_for(crew.of_multiprocessor, device) - beyond;
   if (room < batch_bytes(crew.threads, kTravellingLoads)) return {};  // of so short rings nothing was measured
-  const auto fewest = [&](const auto& is_enough) {                    // parts; 0 where none are
+  const auto fewest = [&](const auto& is_enough) {                    // parts; none: 0
     for (Index parts = 1; parts <= resident; ++parts)
-      if (const Share share = share_of(parts, crew, lines, room); share.places > 0 && is_enough(share)) return parts;
-    return Index{0};
+      if (const Share share = share_of(parts, crew, lines, room); share.places > 0 && is_enough(share)) return share;
+    return Share{};
   };
   // Rows that are on the chip all at once need no ring: the tiles of meeting.h take 16.9 us for one of 2^22 elements,
   // rows that travel 18.4; 4 of 2^20 16.4 and 17.2.
-  const Index least = fewest([](const Share& share) { return share.batches.count <= share.places; });
+  const Index least = fewest([](const Share& share) { return share.batches.count <= share.places; }).parts;
   if (least == 0 || least * tiles <= resident) return {};
   // A row waits for its numbers while the next is folded and one more batch comes, if there is room for that. Few
   // batches are better unless there are half as many groups more: [64,2^20] in one batch 0.86, in two 0.85; [90,750000]
   // 0.79 and 0.81, [56,1200000] 0.63 and 0.83.
   Index needed = 0;
   for (int batches = 1; 2 * batches < kMostPlacesOfRing; ++batches) {
-    const Index parts = fewest(
-        [&](const Share& share) { return share.batches.count <= batches && 2 * share.batches.count < share.places; });
+    const auto waits = [&](const Share& share) {
+      return share.batches.count <= batches && 2 * share.batches.count < share.places;
+    };
+    const Index parts = fewest(waits).parts;
     if (parts > 0 && (needed == 0 || 2 * (resident / parts) >= 3 * (resident / needed))) needed = parts;
   }
   if (needed == 0) needed = least;
@@ -102,11 +104,9 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
   // Fewer blocks with as many packs a lane are as fast: [64,2^20] by 128 instead of 132 blocks a row 0.86 for 0.80.
   const Index most = std::clamp(resident / journey.groups, needed, std::max(needed, useful));
   const Batches batches = share_of(most, crew, lines, room).batches;
-  const Share share =
-      share_of(fewest([&](const Share& one) {
-                 return one.parts >= needed && one.batches.count == batches.count && one.batches.loads == batches.loads;
-               }),
-               crew, lines, room);
+  const Share share = fewest([&](const Share& one) {
+    return one.parts >= needed && one.batches.count == batches.count && one.batches.loads == batches.loads;
+  });
   journey.part = share.lines * lines.elements;
   journey.parts = share.parts;
   journey.groups = std::min(tiles, resident / journey.parts);

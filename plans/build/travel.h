@@ -1,4 +1,5 @@
-// Rows and columns that travel: how groups of blocks share them, and what of a block's shared memory is a ring for their packs.
+// Rows and columns that travel: how groups of blocks share them, and what of a block's shared memory is a ring for their
+// packs.
 #pragma once
 #include <ndfold/device.h>
 
