@@ -11,19 +11,20 @@ inline constexpr int kTravellingColumns = 32;  ///< of a panel
 /// Packs of a lane that are one batch at most, which takes one place of the ring.
 inline constexpr int kTravellingLoads = 8;
 
+constexpr Index batch_bytes(int threads, int loads) {
+  constexpr Index kVectorBytes = 16;
+  return threads * loads * kVectorBytes;
+}
+
 /// How the lanes of a block take a part: in as few batches as do, of as few packs as do.
 struct Batches {
   int count, loads;
 };
 constexpr Batches batches_of(Index part_bytes, int threads) {
-  constexpr Index kVectorBytes = 16;
-  const int packs = static_cast<int>((part_bytes + threads * kVectorBytes - 1) / (threads * kVectorBytes));
+  const Index of_pack_each = batch_bytes(threads, 1);
+  const int packs = static_cast<int>((part_bytes + of_pack_each - 1) / of_pack_each);
   const int count = (packs + kTravellingLoads - 1) / kTravellingLoads;
   return {count, (packs + count - 1) / count};
-}
-constexpr Index batch_bytes(int threads, int loads) {
-  constexpr Index kVectorBytes = 16;
-  return threads * loads * kVectorBytes;
 }
 
 /// Where tiles of so many turns lie stands in shared memory, so many bytes of each.
