@@ -41,6 +41,15 @@ constexpr Index travelling_states_bytes(int threads, int columns) {
   return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
 }
 
+/// Where runs of a part begin, or rows of a panel that lie along several axes, stands in shared memory after those, so
+/// many bytes of each: `part` and `of_run` in reduced elements.
+inline constexpr Index kRunBytes = 8;
+constexpr Index runs_of_part(Index part, Index of_run) { return of_run == 1 ? part : part / of_run + 2; }
+constexpr Index travelling_table_bytes(Index part, Index of_run) {
+  const Index bytes = runs_of_part(part, of_run) * kRunBytes;
+  return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
+}
+
 /// Words that the blocks of a tile leave for each other: turns whose words live together, as kernels alternate them.
 inline constexpr Index kTurnsOfWords = 4, kWordBytes = 8;
 

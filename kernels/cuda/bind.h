@@ -28,7 +28,7 @@ struct Found {
   bool two_lists = false;        ///< packs within runs are a list of their own (fold_cut_runs.h)
   Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
-  Kernel travelling = nullptr;  ///< a softmax in a grid, of whole packs that travel through a ring (travelling.h)
+  Kernel travelling = nullptr;  ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
   bool in_order = false;        ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 
@@ -90,6 +90,7 @@ struct Bound {
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
   bool begins_alike = false;      ///< every result lies as far from a whole pack as its element, if the first one does
+  bool begins_anywhere = false;   ///< rows that travel: wherever in a pack the first one begins
   Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first
   Cover cover_units, cover_any;   ///< cut runs: where the first one begins at such a multiple, and elsewhere
   PacksOfRun within_run;          ///< cut runs: packs that are whole wherever a run begins

@@ -21,17 +21,18 @@ class Travel {
   using Tiles = TilesOf<Source, kThreads>;
   static constexpr int kStates = Tiles::kStates, kAcross = Tiles::kAcross, kColumns = kStates * kAcross;
   using States = TravellingStates<kColumns, kThreads / kWarp>;
+  static constexpr bool kIsRow = kColumns == 1;
   static constexpr Index kBytesBefore = travelling_states_bytes(kThreads, kColumns);
 
  public:
   __device__ Travel(const Arguments& step, const F& fold)
       : step_(step),
         fold_(fold),
-        tiles_(step),
+        tiles_(step, kBytesBefore),
         states_(step),
         places_(step, kBytesBefore - kTurnsOfPlaces * kPlaceBytes),
         batches_(batches_of(step.part * Tiles::kBytes, kThreads)),
-        ring_(step, kBytesBefore, batches_.loads),
+        ring_(step, kBytesBefore + bytes_of_runs(step), batches_.loads),
         lag_(2 * batches_.count < ring_.places() ? 1 : 0) {}
 
   __device__ void run() {
@@ -41,11 +42,13 @@ class Travel {
     block.sync();  // where the first tiles lie is there
 #pragma unroll 1
     for (int place = 0; place < ring_.places(); ++place) ask();
+    ends_.next = end_of(0);
     states_.clear();
 #pragma unroll 1
     for (int turn = 0; turn < turns + lag_; ++turn) {
       const int last = turn - lag_;  // the tile that is finished
       const bool folds = turn < turns, finishes = last >= 0;
+      ends_ = {ends_.folded, ends_.next, end_of(turn + 1)};
       Words words;
       const auto look = [&] {
         if (lag_ > 0 && finishes) words = states_.look(last);
@@ -69,16 +72,20 @@ class Travel {
  private:
   using Words = typename States::Words;
 
+  __device__ static Index bytes_of_runs(const Arguments& step) {
+    if constexpr (!Tiles::kHasRuns) return 0;
+    return travelling_table_bytes(step.part, kIsRow ? step.packs_of_run * kSize : 1);
+  }
+
   // For the next batch, into a place that was read; nothing when there is none.
   __device__ void ask() {
     if (asked_turn_ < places_.turns()) {
       const auto packs = packs_in(asked_turn_);
-      const T* const from = packs.at + asked_ * batches_.loads * packs.hop;
+      const int first = asked_ * batches_.loads, left = of_batch(packs.count, asked_);
       P* const to = ring_.packs(ask_place_);
-      const int left = of_batch(packs.count, asked_);
 #pragma unroll
       for (int u = 0; u < kLoads; ++u)
-        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(from + u * packs.hop));
+        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(packs.at(first + u)));
       if (++asked_ == batches_.count) asked_ = 0, ++asked_turn_;
     }
     end_copies();
@@ -111,9 +118,22 @@ class Travel {
     if constexpr (kAtOnce > 1) each_pack<kAtOnce / 2>(from, count, first, work);
   }
 
-  __device__ TravellingPacks<const T> packs_in(int turn) const {
+  __device__ auto packs_in(int turn) const {
     return tiles_.template packs<true>(reinterpret_cast<const T*>(step_.in), places_.of(turn));
   }
+
+  // A lane's element of the ends of a turn's row, asked for a turn before it is folded.
+  __device__ EndOfRow<T> end_of(int turn) const {
+    EndOfRow<T> end;
+    if constexpr (Tiles::kHasEnds) {
+      if (turn >= places_.turns()) return end;
+      const TilePlace place = places_.of(turn);
+      end.at = tiles_.end(place);
+      if (end.at >= 0) end.element = reinterpret_cast<const T*>(step_.in)[place.in + end.at];
+    }
+    return end;
+  }
+  __device__ static A number_of_end(const EndOfRow<T>& end) { return Source::value(end.element); }
 
   // The largest numbers of a lane's columns, as batches come; `later`: batches asked for after the first.
   template <bool kTurned>
@@ -134,6 +154,10 @@ class Travel {
       const A number = number_of<Source>(extremes, i);
       A& max = maxima[i % kStates];
       max = folds::any_maximum(max, kTurned ? -number : number);
+    }
+    if (ends_.folded.at >= 0) {
+      const A number = number_of_end(ends_.folded);
+      maxima[0] = folds::any_maximum(maxima[0], kTurned ? -number : number);
     }
   }
 
@@ -167,6 +191,7 @@ class Travel {
           (kStates == 1 ? of_pack : sums[i % kStates]) += exponents[i % kStates].power(number_of<Source>(pack, i));
         if constexpr (kStates == 1) sums[0] += of_pack;
       });
+    if (ends_.folded.at >= 0) sums[0] += exponents[0].power(number_of_end(ends_.folded));
 #pragma unroll
     for (int c = 0; c < kStates; ++c) {
       const A sum = meet_lanes(sums[c], kAcross, kWarp, [](A a, A b) { return a + b; });
@@ -193,15 +218,21 @@ class Travel {
     const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch) {
-      Out* const to = packs.at + batch * batches_.loads * packs.hop;
+      const int first = batch * batches_.loads;
       each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack, int u) {
         Pack<Out, kSize> results;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(maps[i % kStates](number_of<Source>(pack, i)));
-        store_vector(results, to + u * packs.hop);
+        store_vector(results, packs.at(first + u));
       });
       map_place_ = ring_.after(map_place_);
       ask();
+    }
+    EndOfRow<T> end = ends_.folded;  // a reference to either would keep all members out of registers
+    if (lag_ > 0) end = ends_.waiting;
+    if (end.at >= 0) {
+      Out* const row = reinterpret_cast<Out*>(step_.out) + places_.of(turn).out;
+      row[end.at] = to_element<Out>(maps[0](number_of_end(end)));
     }
   }
 
@@ -212,6 +243,9 @@ class Travel {
   TilePlaces places_;
   Batches batches_;
   BatchRing<P, kThreads> ring_;
+  struct {
+    EndOfRow<T> waiting, folded, next;
+  } ends_;   // of the last turn, of this one, and of the one to come
   int lag_;  // turns that a tile waits for its states
   int ask_place_ = 0, fold_place_ = 0, map_place_ = 0;
   int asked_ = 0, asked_turn_ = 0;

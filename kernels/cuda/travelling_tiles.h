@@ -4,12 +4,12 @@
 
 #include "kernels/cuda/combine_rows.h"
 #include "kernels/cuda/odometer.h"
-#include "kernels/cuda/pack.h"
+#include "kernels/cuda/source.h"
 
 namespace ndfold::cuda {
 
-/// `extra`, of rows: packs between a line of memory and the row's begin, where parts begin at lines; of columns: packs
-/// side by side.
+/// `extra`, of rows: elements between a line of memory and the row's begin, where parts begin at lines; of columns:
+/// packs side by side.
 struct TilePlace {
   Index in, out;
   int extra;
@@ -19,9 +19,49 @@ static_assert(sizeof(TilePlace) == kPlaceBytes);
 /// A lane's packs of a tile: `count` of them, `hop` elements apart.
 template <class T>
 struct TravellingPacks {
-  T* at;
+  T* first;
   Index hop;
   int count;
+  __device__ T* at(int i) const { return first + i * hop; }
+};
+
+/// Where a run begins, in packs from the tile's first.
+struct BeginOfRun {
+  int in, out;
+};
+static_assert(sizeof(BeginOfRun) == kRunBytes);
+
+/// A lane's packs of a tile along several axes: every kHop-th, numbered through runs of `of_run` packs. Places of runs
+/// stand in shared memory: found pack by pack they cost a fifth of the bandwidth.
+template <class T, bool kIn, int kSize, int kHop>
+struct TravellingPacksOfRuns {
+  const BeginOfRun* runs;
+  T* base;
+  int first, count, first_run, of_run;
+  Divider by;
+  __device__ T* at(int i) const {
+    const int pack = first + i * kHop, run = of_run == 1 ? pack : static_cast<int>(narrow_quotient(pack, by));
+    const BeginOfRun& begin = runs[run - first_run];
+    return base + static_cast<Index>((kIn ? begin.in : begin.out) + pack - run * of_run) * kSize;
+  }
+};
+
+/// The places of a block's runs, `count` of them from `first` on, as far as there are so many of `all`.
+template <int kSize>
+__device__ BeginOfRun* find_runs(const Arguments& step, Index bytes_before, Index first, Index count, Index all) {
+  auto* const runs = reinterpret_cast<BeginOfRun*>(shared_memory() + bytes_before);
+  for (Index run = thread_of_block(); run < count && first + run < all; run += threads_of_block()) {
+    const Offsets begin = offsets(step, step.walk, first + run);
+    runs[run] = {static_cast<int>(begin.in / kSize), static_cast<int>(begin.out / kSize)};
+  }
+  return runs;
+}
+
+/// A lane's element of a row's ends that are no whole packs; -1: it has none.
+template <class T>
+struct EndOfRow {
+  int at = -1;
+  T element = {};
 };
 
 /// Numbers from, from + kHop, ... below `end`.
@@ -67,44 +107,97 @@ class TilePlaces {
   int turns_;
 };
 
-/// Rows: a part is packs of one line, from a line of memory on wherever the row begins in one.
+/// Rows: a part is packs of one line, from a line of memory on wherever the row begins in one. What a row has before
+/// its first pack and after its last one are single elements of the first and of the last part.
 template <class Source, int kThreads>
 class TravellingRows {
   using T = typename Source::Element;
   static constexpr int kSize = Source::kSize;
-  static constexpr int kLine = static_cast<int>(kTravellingLineBytes) / kVectorBytes;  // packs
+  static constexpr int kLine = static_cast<int>(kTravellingLineBytes / sizeof(T));  // elements
 
  public:
   static constexpr int kStates = 1, kAcross = 1;  // columns of a lane, and lanes side by side
   static constexpr Index kBytes = sizeof(T);      // of one reduced index
+  static constexpr bool kHasEnds = true;
+  static constexpr bool kHasRuns = false;  // whose places stand in shared memory
 
-  __device__ explicit TravellingRows(const Arguments& step)
+  __device__ TravellingRows(const Arguments& step, Index)
       : step_(step),
-        packs_(static_cast<int>(step.reduced / kSize)),
+        elements_(static_cast<int>(step.reduced)),
         begin_(static_cast<int>(blockIdx.x * step.part / kSize)),
-        part_(static_cast<int>(step.part / kSize)),
-        has_room_(step.parts * part_ >= packs_ + kLine - 1) {}
+        part_(static_cast<int>(step.part / kSize)) {}
 
+  /// Where parts have no room for what lies before a row, all rows begin alike, and parts where they do.
   __device__ TilePlace place(Index tile) const {
     const Offsets base = offsets(step_, step_.tile, tile);
     const auto address = reinterpret_cast<std::uintptr_t>(reinterpret_cast<const T*>(step_.in) + base.in);
-    return {base.in, base.out, has_room_ ? static_cast<int>(address / kVectorBytes % std::uintptr_t{kLine}) : 0};
+    const int skew = static_cast<int>(address / sizeof(T) % std::uintptr_t{kLine});
+    return {base.in, base.out, step_.parts * step_.part >= step_.reduced + skew ? skew : skew % kSize};
   }
 
   /// Of the input or of the output. The first lanes' first packs may lie before the row.
   template <bool kIn, class Element>
   __device__ TravellingPacks<Element> packs(Element* base, const TilePlace& place) const {
-    const int skew = place.extra, end = (begin_ + part_ < packs_ + skew ? begin_ + part_ : packs_ + skew) - skew;
-    int from = begin_ + thread_of_block() - skew;
-    if (from < 0) from += kThreads;
-    return {base + (kIn ? place.in : place.out) + static_cast<Index>(from) * kSize, kThreads * kSize,
+    const int last = last_pack(place), end = begin_ + part_ < last ? begin_ + part_ : last;
+    int from = begin_ + thread_of_block();
+    if (from < first_pack(place)) from += kThreads;
+    return {base + (kIn ? place.in : place.out) + (static_cast<Index>(from) * kSize - place.extra), kThreads * kSize,
             count_until<kThreads>(end, from)};
+  }
+
+  /// Which element of a row's ends is the lane's, or -1.
+  __device__ int end(const TilePlace& place) const {
+    const int lane = thread_of_block(), tail = last_pack(place) * kSize - place.extra + lane - kSize;
+    if (lane < kSize) return blockIdx.x == 0 && lane < first_pack(place) * kSize - place.extra ? lane : -1;
+    return lane < 2 * kSize && blockIdx.x + 1 == gridDim.x && tail < elements_ ? tail : -1;
+  }
+
+ private:
+  // Whole packs, numbered from a line of memory on.
+  __device__ static int first_pack(const TilePlace& place) { return (place.extra + kSize - 1) / kSize; }
+  __device__ int last_pack(const TilePlace& place) const { return (place.extra + elements_) / kSize; }
+
+  const Arguments& step_;
+  int elements_, begin_, part_;
+};
+
+/// Rows that are runs of whole packs: a part is some of the packs of all runs.
+template <class Source, int kThreads>
+class TravellingRuns {
+  using T = typename Source::Element;
+  static constexpr int kSize = Source::kSize;
+
+ public:
+  static constexpr int kStates = 1, kAcross = 1;
+  static constexpr Index kBytes = sizeof(T);
+  static constexpr bool kHasEnds = false, kHasRuns = true;
+
+  __device__ TravellingRuns(const Arguments& step, Index bytes_before) : step_(step) {
+    const auto begin = static_cast<int>(blockIdx.x * step.part), left = static_cast<int>(step.reduced) - begin;
+    const auto part = static_cast<int>(step.part);
+    first_ = begin / kSize + thread_of_block();
+    count_ = count_until<kThreads>((begin + (left < part ? left : part)) / kSize, first_);
+    first_run_ = static_cast<int>(narrow_quotient(begin / kSize, step.by_packs));
+    const Index size = step.packs_of_run * kSize;
+    runs_ = find_runs<kSize>(step, bytes_before, first_run_, runs_of_part(step.part, size),
+                             quotient(step.reduced, step.lane_axis.by));
+  }
+
+  __device__ TilePlace place(Index tile) const {
+    const Offsets base = offsets(step_, step_.tile, tile);
+    return {base.in, base.out, 0};
+  }
+
+  template <bool kIn, class Element>
+  __device__ TravellingPacksOfRuns<Element, kIn, kSize, kThreads> packs(Element* base, const TilePlace& place) const {
+    const int of_run = static_cast<int>(step_.packs_of_run);
+    return {runs_, base + (kIn ? place.in : place.out), first_, count_, first_run_, of_run, step_.by_packs};
   }
 
  private:
   const Arguments& step_;
-  int packs_, begin_, part_;
-  bool has_room_;  // for what lies before a row; else rows begin alike, and parts where they do
+  const BeginOfRun* runs_;
+  int first_, count_, first_run_;
 };
 
 /// Columns: a part is rows of a panel, of which a lane has a pack of every n-th.
@@ -115,9 +208,11 @@ class TravellingColumns {
  public:
   static constexpr int kStates = kSize, kAcross = kTravellingColumns / kSize;
   static constexpr Index kBytes = kTravellingLineBytes;
+  static constexpr bool kHasEnds = false, kHasRuns = !kIsInLine<Source>;
 
-  __device__ explicit TravellingColumns(const Arguments& step)
+  __device__ TravellingColumns(const Arguments& step, Index bytes_before)
       : step_(step), begin_(static_cast<int>(blockIdx.x * step.part)) {
+    if constexpr (kHasRuns) rows_ = find_runs<kSize>(step, bytes_before, begin_, step.part, step.reduced);
     const int left = static_cast<int>(step.reduced) - begin_, part = static_cast<int>(step.part);
     count_ = count_until<kSlots>(left < part ? left : part, slot());
   }
@@ -131,12 +226,16 @@ class TravellingColumns {
   }
 
   template <bool kIn, class Element>
-  __device__ TravellingPacks<Element> packs(Element* base, const TilePlace& place) const {
-    const AxisNumbers& rows = step_.walk.near[0];
-    const Index stride = kIn ? rows.in : rows.out;
-    const int lane = thread_of_block() % kAcross;
-    return {base + (kIn ? place.in : place.out) + lane * kSize + (begin_ + slot()) * stride, kSlots * stride,
-            lane < place.extra ? count_ : 0};
+  __device__ auto packs(Element* base, const TilePlace& place) const {
+    const int lane = thread_of_block() % kAcross, count = lane < place.extra ? count_ : 0, row = begin_ + slot();
+    Element* const from = base + (kIn ? place.in : place.out) + lane * kSize;
+    if constexpr (kHasRuns) {
+      return TravellingPacksOfRuns<Element, kIn, kSize, kSlots>{rows_, from, row, count, begin_, 1, {}};
+    } else {
+      const AxisNumbers& rows = step_.walk.near[0];
+      const Index stride = kIn ? rows.in : rows.out;
+      return TravellingPacks<Element>{from + row * stride, kSlots * stride, count};
+    }
   }
 
  private:
@@ -144,6 +243,7 @@ class TravellingColumns {
   __device__ static int slot() { return thread_of_block() / kAcross; }
 
   const Arguments& step_;
+  const BeginOfRun* rows_ = nullptr;
   int begin_, count_;
 };
 

@@ -201,23 +201,42 @@ void find_ends(const Step& step, const Found& found, Bound& bound) {
 
 namespace {
 
-// The kernel for rows or columns that travel, where results lie in whole packs as well.
-StepKernel kernel_of_travelling(const Step& step, const Found& found, const Bound& bound) {
+// Whether parts of a row have room for as much as lies between a line of memory and wherever it begins.
+bool has_room_before(const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  return to.parts * to.part >= to.reduced + kTravellingLineBytes / bound.element_bytes - 1;
+}
+
+// Whether all results lie in whole packs.
+bool stores_packs(const Step& step, const Bound& bound) {
   const bool columns = step.kernel.body == Body::columns;
   auto others = numbers_of(columns ? step.reduced : step.kept);
   auto along = numbers_of(columns ? step.kept : step.reduced);
   const bool side_by_side = take_last(along).out == 1;
   others.insert(others.end(), along.begin(), along.end());
-  const auto keeps_packs = [&](const AxisNumbers& axis) { return axis.size == 1 || axis.out % bound.pack == 0; };
-  const bool stores = side_by_side && std::all_of(others.begin(), others.end(), keeps_packs);
-  if (found.travelling == nullptr || !bound.arguments.whole_runs || !stores) return {};
+  return side_by_side &&
+         std::all_of(others.begin(), others.end(), [&](const AxisNumbers& axis) { return axis.out % bound.pack == 0; });
+}
+
+// The kernel for rows or columns that travel. A line's ends may be no whole packs, if its results lie as they do.
+StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const bool in_line = step.kernel.body == Body::rows && to.walk.rank == 0;
+  bound.begins_anywhere = in_line && bound.begins_alike && has_room_before(bound);
+  const bool suits = in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
+                                   (bound.runs_begin_alike || bound.begins_anywhere)
+                             : to.whole_runs && stores_packs(step, bound) && spans_few(step.reduced, bound.pack);
+  if (found.travelling == nullptr || !suits) return {};
+  const bool columns = step.kernel.body == Body::columns;
   const Index before = travelling_states_bytes(step.launch.block, columns ? kTravellingColumns : 1);
-  return {found.travelling, before + step.launch.shared_bytes, step.launch.block};
+  const bool is_looked_up = to.walk.rank > (columns ? 1 : 0);
+  const Index places = is_looked_up ? travelling_table_bytes(to.part, columns ? 1 : to.lane_axis.size) : 0;
+  return {found.travelling, before + places + step.launch.shared_bytes, step.launch.block};
 }
 
 }  // namespace
 
-StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound) {
+StepKernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.residency == Residency::ring) return kernel_of_travelling(step, found, bound);
   const StepKernel of_lines = kernel_of_whole_lines(step, found, bound);
   return of_lines.kernel != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);

@@ -8,8 +8,8 @@ namespace ndfold::cuda {
 /// how many packs cover a run.
 void find_ends(const Step& step, const Found& found, Bound& bound);
 
-/// A kernel of whole_lines.h or whole_runs.h, or none.
-StepKernel kernel_of_whole_packs(const Step& step, const Found& found, const Bound& bound);
+/// A kernel of whole_lines.h, whole_runs.h or travelling.h, or none.
+StepKernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound);
 
 /// The kernel of cut_lines.h, wherever the first line begins, or none.
 StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound);

@@ -63,15 +63,16 @@ bool has_many_kernels(const Problem& problem) {
   }
 }
 
-bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {
-  if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || problem.axes.reduced.size() != 1)
-    return false;
-  const Axis& line = problem.axes.reduced.back();
+bool step_over_packs(const Problem& problem, std::span<const Axis> axes) {
   const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
   const bool maps = problem.kind == RequestKind::softmax;
-  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); };
-  return has_many_kernels(problem) && line.in == 1 && line.size % pack == 0 && (!maps || line.out == 1) &&
-         std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole);
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); });
+}
+
+bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {
+  return device.kind == DeviceKind::cuda && problem.kind != RequestKind::permute && problem.axes.reduced.size() == 1 &&
+         has_many_kernels(problem) && has_whole_runs(problem);
 }
 
 bool lie_one_after_the_other(const Problem& problem) {
@@ -128,12 +129,10 @@ bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
 
 bool has_whole_runs(const Problem& problem) {
   const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
-  const bool maps = problem.kind == RequestKind::softmax;
-  const Axis& run = problem.axes.reduced.back();
-  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); };
-  return run.in == 1 && (!maps || run.out == 1) && run.size % pack == 0 &&
-         std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_whole) &&
-         std::all_of(problem.axes.reduced.begin(), problem.axes.reduced.end() - 1, is_whole);
+  const std::span reduced = problem.axes.reduced;
+  const Axis& run = reduced.back();
+  return run.in == 1 && (problem.kind != RequestKind::softmax || run.out == 1) && run.size % pack == 0 &&
+         step_over_packs(problem, problem.axes.kept) && step_over_packs(problem, reduced.first(reduced.size() - 1));
 }
 
 void stay_for_rows(const Problem& problem, const DeviceFacts& device, Step& step) {

@@ -23,37 +23,59 @@ struct Crew {
 constexpr Crew kPair{256, 2}, kOne{512, 1};
 constexpr double kMostOfRow = 1, kMostOfPanel = 0.75;  // blocks of a tile that are pairs, of the multiprocessors
 
-bool has_whole_columns(const Problem& problem) {
-  const auto &kept = problem.axes.kept, &reduced = problem.axes.reduced;
-  if (kept.empty() || reduced.size() != 1 || size_bytes(problem.input) != 4) return false;
+// Axes of a tile besides the one along which packs lie: a pack's place takes a few instructions up to so many.
+constexpr std::size_t kMostOtherAxes = 3;
+
+// Panels of f32 that are whole packs.
+bool panels_travel(const Problem& problem) {
+  const auto& reduced = problem.axes.reduced;
+  const std::span kept = problem.axes.kept;
+  if (kept.empty() || reduced.size() > kMostOtherAxes || size_bytes(problem.input) != 4) return false;
   const Axis& columns = kept.back();
-  const auto is_whole = [](const Axis& axis) { return axis.in % 4 == 0 && axis.out % 4 == 0; };
   return columns.in == 1 && columns.out == 1 && columns.size % 4 == 0 && columns.size >= kTravellingColumns &&
-         std::all_of(kept.begin(), kept.end() - 1, is_whole) && is_whole(reduced.back());
+         step_over_packs(problem, kept.first(kept.size() - 1)) && step_over_packs(problem, reduced);
+}
+
+// Lines wherever they begin in a pack, if their results begin so too; else runs of whole packs, of a line of memory and
+// more.
+bool rows_travel(const Problem& problem) {
+  const Axis& run = problem.axes.reduced.back();
+  const Index element = static_cast<Index>(size_bytes(problem.input)), pack = 16 / element;
+  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; };
+  if (problem.axes.reduced.size() == 1)
+    return run.in == 1 && run.out == 1 && std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_alike);
+  return problem.axes.reduced.size() <= 1 + kMostOtherAxes && has_whole_runs(problem) &&
+         run.size * element >= kTravellingLineBytes;
 }
 
 bool travels(const Problem& problem, const Step& step, const DeviceFacts& device) {
   return device.kind == DeviceKind::cuda && device.architecture >= kArchitecture &&
          problem.kind == RequestKind::softmax && has_many_kernels(problem) && problem.accumulate == DType::f32 &&
-         size_bytes(problem.input) <= 4 && device.threads_per_block >= kOne.threads &&
+         size_bytes(problem.input) <= 4 && !problem.axes.reduced.empty() && device.threads_per_block >= kOne.threads &&
          problem.axes.reduced_elements() < Index{1} << 30 &&
          (step.kernel.body == Body::rows
-              ? has_whole_lines(problem, device)
-              : step.kernel.tuning.panel_bytes == kTravellingLineBytes && has_whole_columns(problem));
+              ? rows_travel(problem)
+              : step.kernel.tuning.panel_bytes == kTravellingLineBytes && panels_travel(problem));
 }
 
-// Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory.
+// Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory. Of a row in
+// runs, or of rows of a panel along several axes, kernels look up where each begins.
 struct Lines {
   Index elements = 1, count = 1;
+  Index of_run = 0;  // reduced elements; 0: nothing is looked up
 };
 
 Lines lines_of(const Problem& problem, Body body) {
-  if (body == Body::columns) return {1, problem.axes.reduced_elements()};
-  const Index element = static_cast<Index>(size_bytes(problem.input)), pack = 16 / element;
-  const Index line = kTravellingLineBytes / element;
+  const Index reduced = problem.axes.reduced_elements();
+  const bool several = problem.axes.reduced.size() > 1;
+  if (body == Body::columns) return {1, reduced, several ? 1 : 0};
+  const Index element = static_cast<Index>(size_bytes(problem.input)), line = kTravellingLineBytes / element;
   const auto begins_a_line = [&](const Axis& axis) { return axis.in % line == 0; };
   const bool all = std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), begins_a_line);
-  return {line, ceil_divide(problem.axes.reduced_elements() + (all ? 0 : line - pack), line)};
+  const Index before = all || problem.axes.reduced.size() > 1        ? 0
+                       : step_over_packs(problem, problem.axes.kept) ? line - 16 / element
+                                                                     : line - 1;
+  return {line, ceil_divide(reduced + before, line), several ? problem.axes.reduced.back().size : 0};
 }
 
 // Shared by so many blocks, a tile has a part of so many lines each: whole warps' packs. `places`: of the ring for it.
@@ -67,6 +89,7 @@ Share share_of(Index parts, const Crew& crew, const Lines& lines, Index room) {
   const Index part = ceil_divide(ceil_divide(lines.count, parts), kLinesOfWarp) * kLinesOfWarp;
   Share share{.parts = ceil_divide(lines.count, part), .lines = part};
   share.batches = batches_of(part * kTravellingLineBytes, crew.threads);
+  if (lines.of_run > 0) room -= travelling_table_bytes(part * lines.elements, lines.of_run);
   share.places = std::min(room / batch_bytes(crew.threads, share.batches.loads), kMostPlacesOfRing);
   return share;
 }

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 namespace ndfold::test {
 namespace {
 
@@ -37,7 +39,8 @@ bool travels(const ViewDesc& in, const DeviceFacts& device = kH200) {
 TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
   for (const DType type : {DType::f32, DType::bf16})
     for (const Index rows : {1, 3, 100, 3000})
-      for (Index length = 1 << 12; length <= 1 << 23; length = length * 5 / 4 / 8 * 8)
+      for (Index length = 1 << 12; length <= 1 << 23;
+           length = length * 5 / 4 / (rows == 100 ? 8 : 1) * (rows == 100 ? 8 : 1))
         for (const Index gap : {0, 8}) {
           SCOPED_TRACE(::testing::Message() << name(type) << ' ' << rows << ' ' << length << ' ' << gap);
           ViewDesc in = dense(type, {rows, length});
@@ -52,7 +55,8 @@ TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
           const Index line = kTravellingLineBytes / element;
           const Batches batches = batches_of(step.part * element, step.launch.block);
           const Index batch = batch_bytes(step.launch.block, batches.loads), places = step.launch.shared_bytes / batch;
-          const Index most_skew = rows == 1 || in.strides[0] % line == 0 ? 0 : line - 16 / element;
+          const Index unit = std::gcd(in.strides[0], line), pack = 16 / element;
+          const Index most_skew = rows == 1 || unit == line ? 0 : unit % pack == 0 ? line - pack : line - 1;
           EXPECT_EQ(step.part % line, 0);
           EXPECT_GE(step.part * step.parts, length + most_skew);
           EXPECT_LE(step.part * element, batches.count * batch);
@@ -93,7 +97,7 @@ TEST(Travel, OtherRowsStay) {
   EXPECT_TRUE(travels(dense(DType::f16, {512, 128256})));
   EXPECT_FALSE(travels(dense(DType::f32, {4, 1 << 20}))) << "all at once";
   EXPECT_FALSE(travels(dense(DType::f64, {512, 128256}))) << "a word has no room for doubles";
-  EXPECT_FALSE(travels(dense(DType::f32, {512, 128257}))) << "rows that are no whole packs";
+  EXPECT_TRUE(travels(dense(DType::f32, {512, 128257})));
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), DeviceFacts::a100())) << "rings would have two places";
   DeviceFacts tight = kH200;
   tight.shared_bytes_per_multiprocessor = tight.shared_bytes_per_block = 31 * 1024;
@@ -101,6 +105,32 @@ TEST(Travel, OtherRowsStay) {
   DeviceFacts narrow = kH200;
   narrow.threads_per_block = 256;
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), narrow)) << "kernels are compiled for their threads";
+}
+
+TEST(Travel, SeveralAxesToo) {
+  const auto residency = [](const Dims& sizes, const AxisSet& axes, const char* strategy) {
+    return step_in_grid(dense(DType::f32, sizes), kH200, axes, strategy).kernel.residency;
+  };
+  EXPECT_EQ(residency({128, 256, 2048}, {0, 2}, "rows_in_grid"), Residency::ring);
+  EXPECT_EQ(residency({64, 64, 32, 512}, {1, 3}, "rows_in_grid"), Residency::ring);
+  EXPECT_NE(residency({128, 256, 2046}, {0, 2}, "rows_in_grid"), Residency::ring) << "runs that are no whole packs";
+  EXPECT_NE(residency({8192, 512, 16}, {0, 2}, "rows_in_grid"), Residency::ring) << "runs of less than a line";
+  EXPECT_EQ(residency({32, 64, 64, 512}, {0, 2}, "columns_in_grid"), Residency::ring);
+  EXPECT_EQ(residency({16, 32, 16, 32, 16, 32}, {0, 2, 4}, "columns_in_grid"), Residency::ring);
+}
+
+// Results that lie elsewhere in a pack than their elements cannot be stored as these are loaded.
+TEST(Travel, ResultsLieAsElementsDo) {
+  const auto travels_to = [](Index pitch) {
+    Request request = softmax_of(dense(DType::f32, {512, 128257}), {1}, kH200);
+    request.out = dense(DType::f32, {512, 128257});
+    request.out.strides[0] = pitch;
+    request.options.strategy = "rows_in_grid";
+    return plan(request).schedule.steps[0].kernel.residency == Residency::ring;
+  };
+  EXPECT_TRUE(travels_to(128257));
+  EXPECT_TRUE(travels_to(128261));
+  EXPECT_FALSE(travels_to(128260));
 }
 
 }  // namespace

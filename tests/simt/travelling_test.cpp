@@ -24,6 +24,11 @@ const Case kCases[] = {
     {{5, 33016}, DType::bf16},
     {{3, 30008}, DType::f16},
     {{4, 17024}, DType::f32, Layout::padded},
+    {{13, 17023}},  // rows that begin anywhere in a pack
+    {{11, 15001}},
+    {{3, 90001}},
+    {{9, 33017}, DType::bf16},
+    {{4, 30003}, DType::f16},
 };
 
 PlanOptions rows_in_grid() { return {.device = two_multiprocessors(), .strategy = "rows_in_grid"}; }
@@ -47,15 +52,21 @@ TEST(travelling, every_element_of_every_turn) {
   EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kCases)));
 }
 
-// Buffers that begin elsewhere in a pack stay where they are; in place, what was read may be written over.
+// Results that begin elsewhere in a pack than their elements do not travel, nor what begins elsewhere in one where
+// parts have no room for it; in place, what was read may be written over.
 TEST(travelling, other_buffers) {
   const Sizes sizes{5, 17004};
-  for (const Index shift : {0, 1}) {
-    Array in(dense(DType::f32, sizes), 1), out(dense(DType::f32, sizes), shift);
+  struct Begin {
+    Index length, in, out;
+    bool travels;
+  };
+  for (const Begin& at : {Begin{16384, 1, 1, false}, Begin{17004, 1, 0, false}, Begin{17004, 1, 1, true},
+                          Begin{17003, 1, 1, true}, Begin{17003, 3, 7, true}, Begin{17003, 0, 2, false}}) {
+    Array in(dense(DType::f32, {5, at.length}), at.in), out(dense(DType::f32, {5, at.length}), at.out);
     fill(in, Values::mixed);
     const Judged run = simulate(SoftmaxSpec{.axes = {1}}, in, out, rows_in_grid());
     EXPECT_EQ(run.failure, "");
-    EXPECT_FALSE(run.whole_packs);
+    EXPECT_EQ(run.whole_packs, at.travels) << at.length << ' ' << at.in << ' ' << at.out;
   }
   for (const Index length : {17024, 17004}) {  // in whole packs, but not where a line of memory begins
     Array in(dense(DType::f32, {5, length}), 4), out(dense(DType::f32, {5, length}), 8);
@@ -91,21 +102,51 @@ TEST(travelling, what_is_not_finite) {
   }
 }
 
+// Rows that are runs along several axes: parts begin and end anywhere in a run.
+TEST(travelling, rows_of_runs) {
+  struct Shape {
+    Sizes sizes;
+    AxisSet axes;
+    DType type = DType::f32;
+  };
+  int travelled = 0;
+  const Shape kShapes[] = {{{110, 9, 204}, {0, 2}},
+                           {{4, 130, 3, 132}, {1, 3}},
+                           {{6, 3, 50, 2, 64}, {0, 2, 4}},
+                           {{120, 5, 272}, {0, 2}, DType::bf16},
+                           {{3, 2, 7, 2, 40, 2, 36}, {0, 2, 4, 6}}};
+  for (const auto& [sizes, axes, type] : kShapes)
+    for (const std::uint64_t seed : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
+      Array in(dense(type, sizes), 0), out(dense(type, sizes), 8);
+      fill(in, Values::mixed);
+      const SoftmaxSpec spec{.axes = axes,
+                             .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
+                             .scale = seed == 1 ? 0.75 : -1.5};
+      const Judged run = simulate(spec, in, out, rows_in_grid(), {.seed = seed, .slowness = seed == 1 ? 1 : 50});
+      EXPECT_EQ(run.failure, "");
+      travelled += run.whole_packs;
+    }
+  EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kShapes)));
+}
+
 // Panels of whole packs, the last one of fewer; parts of few rows and of several batches.
 TEST(travelling, columns) {
   struct Shape {
     Sizes sizes;
-    int axis, multiprocessors = 2;
+    AxisSet axes;
+    int multiprocessors = 2;
   };
   int travelled = 0;
-  const Shape kShapes[] = {{{520, 300}, 0},      {{1501, 140}, 0},    {{2400, 64}, 0},    {{3, 700, 40}, 1},
-                           {{2, 601, 3, 36}, 1}, {{1100, 516}, 0, 6}, {{1501, 420}, 0, 6}};
-  for (const auto& [sizes, axis, multiprocessors] : kShapes)
+  const Shape kShapes[] = {{{520, 300}, {0}},     {{1501, 140}, {0}},        {{2400, 64}, {0}},
+                           {{3, 700, 40}, {1}},   {{2, 601, 3, 36}, {1}},    {{1100, 516}, {0}, 6},
+                           {{1501, 420}, {0}, 6}, {{27, 3, 41, 36}, {0, 2}}, {{9, 2, 13, 3, 11, 40}, {0, 2, 4}, 6}};
+  for (const auto& [sizes, axes, multiprocessors] : kShapes)
     for (const std::uint64_t seed : {1, 2}) {
       SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
       Array in(dense(DType::f32, sizes), 0), out(dense(DType::f32, sizes), 4);
       fill(in, Values::mixed);
-      const SoftmaxSpec spec{.axes = {axis},
+      const SoftmaxSpec spec{.axes = axes,
                              .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
                              .scale = seed == 1 ? 0.75 : -1.5};
       const PlanOptions plan{.device = small(DeviceFacts::h200(), multiprocessors), .strategy = "columns_in_grid"};
