@@ -1,7 +1,9 @@
 #include "plans/cost.h"
 
 #include "plans/build/geometry.h"
+#include "plans/build/lines.h"
 #include "plans/build/steps.h"
+#include "plans/build/travel.h"
 #include "plans/cost_tables.h"
 
 #include <algorithm>
@@ -65,11 +67,17 @@ double run_efficiency(const Step& step) {
   return on_stairs(kCopyByRun, std::min(in.bytes, out.bytes)) * std::min(in.used, out.used);
 }
 
+double one_by_one(const Step& step) {
+  if (travels_in_packs(step)) return 1;
+  if (step.kernel.body == Body::columns) return has_uneven_rows(step) ? kElementsOfUnevenColumns : kElementsOfColumns;
+  return step.reduced.size() > 1 ? kElementsOfRuns : kElementsOfRows;
+}
+
 double travelling_efficiency(const Step& step, double blocks) {
-  if (step.kernel.body == Body::columns) return on_stairs(kTravellingPanels, blocks);
+  if (step.kernel.body == Body::columns) return one_by_one(step) * on_stairs(kTravellingPanels, blocks);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
-  return on_stairs(kTravellingRows, blocks) * (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1) *
-         (alone ? kTravellingAlone : 1);
+  return one_by_one(step) * on_stairs(kTravellingRows, blocks) *
+         (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);
 }
 
 double sharing_efficiency(const Step& step) {
@@ -123,6 +131,16 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
 // Whether a permute's tiles turn: neighbours in the input are none in the output.
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
 
+// Rows of runs that begin and end anywhere in a pack.
+double share_of_cut_runs(const Step& step) {
+  const Index pack = 16 / static_cast<Index>(size_bytes(step.kernel.input));
+  const bool rows = step.kernel.body == Body::rows && step.kernel.source == SourceKind::dense;
+  if (!rows || step.reduced.size() < 2 || step.reduced.back().size % pack == 0) return 1;
+  const double run = static_cast<double>(step.reduced.back().size);
+  return (looks_twice(step.kernel.fold) ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) *
+         (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
+}
+
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
@@ -132,7 +150,7 @@ double share_of_body(const Step& step, const Waves& waves) {
     const double uneven = step.kernel.body == Body::columns && has_uneven_rows(step) ? kUnevenInTwo : 1;
     return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
-  if (!maps(step)) return 1;
+  if (!maps(step)) return share_of_cut_runs(step);
   if (step.kernel.residency == Residency::ring) return 1;
   if (step.kernel.body != Body::columns) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;

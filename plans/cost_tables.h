@@ -51,6 +51,13 @@ inline constexpr StairRow kTravellingPanels[] = {{4, 0.925}, {8, 0.88},  {16, 0.
                                                  {40, 0.84}, {70, 0.79}, {1e300, 0.64}};
 inline constexpr double kHalfTravellingRows = 0.89;
 inline constexpr double kTravellingAlone = 0.78;
+/// Elements one by one, beside packs: rows that lie elsewhere in a pack than their results 0.65 of a copy instead of
+/// 0.88, backwards 0.71; runs of 201 and 331 0.47 and 0.46 instead of 0.84; columns backwards 0.56 instead of 0.72, and
+/// 0.30 to 0.46 where a panel's rows lie in parts of sectors.
+inline constexpr double kElementsOfRows = 0.78;
+inline constexpr double kElementsOfRuns = 0.55;
+inline constexpr double kElementsOfColumns = 0.78;
+inline constexpr double kElementsOfUnevenColumns = 0.45;
 
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB
@@ -62,6 +69,13 @@ inline constexpr StairRow kColumnOverlap[] = {{1, 0.87}, {2, 0.95}, {1e300, 1.0}
 /// bf16.
 inline constexpr double kRowsInRuns = 0.90;
 inline constexpr double kHalfRowsInRuns = 0.72;
+
+/// Reductions of runs that are no whole packs, beside those that are, by elements of a run: sums of 33, 49, 777 and
+/// 3025 f32 0.77, 0.89, 0.90 and 0.96, var, argmax and logsumexp 0.61, 0.73, - and 0.94; sums of 33 and 49 bf16 0.68
+/// and 0.82 (gpu.csv, and single runs in docs/performance.md).
+inline constexpr StairRow kCutRuns[] = {{40, 0.77}, {100, 0.88}, {1000, 0.91}, {1e300, 0.96}};
+inline constexpr StairRow kCutRunsTwice[] = {{40, 0.61}, {100, 0.73}, {1000, 0.85}, {1e300, 0.94}};
+inline constexpr double kHalfCutRuns = 0.90;
 
 /// A softmax in two launches: its fold, beside one that takes no powers, and where rows are runs. Of [16384,4096] axis
 /// 0 the three passes reach 0.88 of what they could, of [128,256,2048] axes 0 and 2 0.86, of bf16 there 0.79.

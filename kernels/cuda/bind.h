@@ -28,8 +28,9 @@ struct Found {
   bool two_lists = false;        ///< packs within runs are a list of their own (fold_cut_runs.h)
   Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
-  Kernel travelling = nullptr;  ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
-  bool in_order = false;        ///< elements are taken in the order of their numbers alone, but by `kernel`
+  Kernel travelling = nullptr;           ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
+  Kernel travelling_elements = nullptr;  ///< the same in packs of one, wherever they lie
+  bool in_order = false;                 ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 
 struct Pointers {

@@ -32,7 +32,8 @@ class Travel {
         states_(step),
         places_(step, kBytesBefore - kTurnsOfPlaces * kPlaceBytes),
         batches_(batches_of(step.part * Tiles::kBytes, kThreads)),
-        ring_(step, kBytesBefore + bytes_of_runs(step), batches_.loads),
+        loads_(batches_.loads * static_cast<int>(kVectorBytes / sizeof(P))),
+        ring_(step, kBytesBefore + bytes_of_runs(step), loads_),
         lag_(2 * batches_.count < ring_.places() ? 1 : 0) {}
 
   __device__ void run() {
@@ -81,7 +82,7 @@ class Travel {
   __device__ void ask() {
     if (asked_turn_ < places_.turns()) {
       const auto packs = packs_in(asked_turn_);
-      const int first = asked_ * batches_.loads, left = of_batch(packs.count, asked_);
+      const int first = asked_ * loads_, left = of_batch(packs.count, asked_);
       P* const to = ring_.packs(ask_place_);
 #pragma unroll
       for (int u = 0; u < kLoads; ++u)
@@ -94,12 +95,12 @@ class Travel {
 
   // How many of a lane's packs are a batch's.
   __device__ int of_batch(int count, int batch) const {
-    const int left = count - batch * batches_.loads;
-    return left < 0 ? 0 : left < batches_.loads ? left : batches_.loads;
+    const int left = count - batch * loads_;
+    return left < 0 ? 0 : left < loads_ ? left : loads_;
   }
 
-  // work(pack, u) of a lane's packs of a batch that came: 8, 4, 2 and 1 of them at a time, as many as there are. What
-  // goes on at once has no branches in between: eight packs of 16-bit elements, one after the other, take twice as
+  // work(pack, u) of a lane's packs of a batch that came: kLoads, … 4, 2 and 1 of them at a time, as many as there are.
+  // What goes on at once has no branches in between: eight packs of 16-bit elements, one after the other, take twice as
   // long.
   template <class Work>
   __device__ void each_pack(int place, int count, const Work& work) const {
@@ -218,12 +219,15 @@ class Travel {
     const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch) {
-      const int first = batch * batches_.loads;
+      const int first = batch * loads_;
       each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack, int u) {
         Pack<Out, kSize> results;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(maps[i % kStates](number_of<Source>(pack, i)));
-        store_vector(results, packs.at(first + u));
+        if constexpr (kSize == 1)
+          *packs.at(first + u) = results.at[0];
+        else
+          store_vector(results, packs.at(first + u));
       });
       map_place_ = ring_.after(map_place_);
       ask();
@@ -242,6 +246,7 @@ class Travel {
   States states_;
   TilePlaces places_;
   Batches batches_;
+  int loads_;  // of a batch, of a lane's packs
   BatchRing<P, kThreads> ring_;
   struct {
     EndOfRow<T> waiting, folded, next;

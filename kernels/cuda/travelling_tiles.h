@@ -1,4 +1,5 @@
-// Tiles that travel: where the one of a turn lies, and which packs of it are a lane's, of rows and of columns.
+// Tiles that travel: where the one of a turn lies, and which packs of it are a lane's, of rows and of columns. Packs of
+// one are elements at any stride.
 #pragma once
 #include <ndfold/travelling.h>
 
@@ -37,12 +38,14 @@ template <class T, bool kIn, int kSize, int kHop>
 struct TravellingPacksOfRuns {
   const BeginOfRun* runs;
   T* base;
+  Index stride;  // of elements one by one
   int first, count, first_run, of_run;
   Divider by;
   __device__ T* at(int i) const {
     const int pack = first + i * kHop, run = of_run == 1 ? pack : static_cast<int>(narrow_quotient(pack, by));
     const BeginOfRun& begin = runs[run - first_run];
-    return base + static_cast<Index>((kIn ? begin.in : begin.out) + pack - run * of_run) * kSize;
+    const Index within = pack - run * of_run;
+    return base + ((kIn ? begin.in : begin.out) + (kSize == 1 ? within * stride : within)) * kSize;
   }
 };
 
@@ -63,6 +66,12 @@ struct EndOfRow {
   int at = -1;
   T element = {};
 };
+
+/// Between elements along lanes: of packs they are neighbours.
+template <bool kIn, int kSize>
+__device__ Index stride_of(const AxisNumbers& axis) {
+  return kSize > 1 ? 1 : kIn ? axis.in : axis.out;
+}
 
 /// Numbers from, from + kHop, ... below `end`.
 template <int kHop>
@@ -131,7 +140,8 @@ class TravellingRows {
   __device__ TilePlace place(Index tile) const {
     const Offsets base = offsets(step_, step_.tile, tile);
     const auto address = reinterpret_cast<std::uintptr_t>(reinterpret_cast<const T*>(step_.in) + base.in);
-    const int skew = static_cast<int>(address / sizeof(T) % std::uintptr_t{kLine});
+    const bool side_by_side = kSize > 1 || step_.lane_axis.in == 1;
+    const int skew = side_by_side ? static_cast<int>(address / sizeof(T) % std::uintptr_t{kLine}) : 0;
     return {base.in, base.out, step_.parts * step_.part >= step_.reduced + skew ? skew : skew % kSize};
   }
 
@@ -141,7 +151,8 @@ class TravellingRows {
     const int last = last_pack(place), end = begin_ + part_ < last ? begin_ + part_ : last;
     int from = begin_ + thread_of_block();
     if (from < first_pack(place)) from += kThreads;
-    return {base + (kIn ? place.in : place.out) + (static_cast<Index>(from) * kSize - place.extra), kThreads * kSize,
+    const Index stride = stride_of<kIn, kSize>(step_.lane_axis), first = static_cast<Index>(from) * kSize - place.extra;
+    return {base + (kIn ? place.in : place.out) + first * stride, kThreads * kSize * stride,
             count_until<kThreads>(end, from)};
   }
 
@@ -191,7 +202,14 @@ class TravellingRuns {
   template <bool kIn, class Element>
   __device__ TravellingPacksOfRuns<Element, kIn, kSize, kThreads> packs(Element* base, const TilePlace& place) const {
     const int of_run = static_cast<int>(step_.packs_of_run);
-    return {runs_, base + (kIn ? place.in : place.out), first_, count_, first_run_, of_run, step_.by_packs};
+    return {runs_,
+            base + (kIn ? place.in : place.out),
+            stride_of<kIn, kSize>(step_.lane_axis),
+            first_,
+            count_,
+            first_run_,
+            of_run,
+            step_.by_packs};
   }
 
  private:
@@ -222,15 +240,17 @@ class TravellingColumns {
     const Index outer = quotient(tile, step_.by_panels);
     const Index start = (tile - outer * step_.panels) * kTravellingColumns, left = (axis.size - start) / kSize;
     const Offsets base = offsets(step_, step_.tile, outer);
-    return {base.in + start, base.out + start, static_cast<int>(left < kAcross ? left : kAcross)};
+    return {base.in + start * stride_of<true, kSize>(axis), base.out + start * stride_of<false, kSize>(axis),
+            static_cast<int>(left < kAcross ? left : kAcross)};
   }
 
   template <bool kIn, class Element>
   __device__ auto packs(Element* base, const TilePlace& place) const {
     const int lane = thread_of_block() % kAcross, count = lane < place.extra ? count_ : 0, row = begin_ + slot();
-    Element* const from = base + (kIn ? place.in : place.out) + lane * kSize;
+    const Index column = lane * kSize * stride_of<kIn, kSize>(step_.lane_axis);
+    Element* const from = base + (kIn ? place.in : place.out) + column;
     if constexpr (kHasRuns) {
-      return TravellingPacksOfRuns<Element, kIn, kSize, kSlots>{rows_, from, row, count, begin_, 1, {}};
+      return TravellingPacksOfRuns<Element, kIn, kSize, kSlots>{rows_, from, 0, row, count, begin_, 1, {}};
     } else {
       const AxisNumbers& rows = step_.walk.near[0];
       const Index stride = kIn ? rows.in : rows.out;

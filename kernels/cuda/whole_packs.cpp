@@ -218,6 +218,16 @@ bool stores_packs(const Step& step, const Bound& bound) {
          std::all_of(others.begin(), others.end(), [&](const AxisNumbers& axis) { return axis.out % bound.pack == 0; });
 }
 
+// With room for where runs of a row begin, or rows of columns along several axes.
+StepKernel kernel_that_travels(const Step& step, Kernel kernel, Index pack, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const bool columns = step.kernel.body == Body::columns, is_looked_up = to.walk.rank > (columns ? 1 : 0);
+  if (kernel == nullptr || (is_looked_up && !spans_few(step.reduced, pack))) return {};
+  const Index before = travelling_states_bytes(step.launch.block, columns ? kTravellingColumns : 1);
+  const Index places = is_looked_up ? travelling_table_bytes(to.part, columns ? 1 : to.lane_axis.size) : 0;
+  return {kernel, before + places + step.launch.shared_bytes, step.launch.block};
+}
+
 // The kernel for rows or columns that travel. A line's ends may be no whole packs, if its results lie as they do.
 StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bound) {
   const Arguments& to = bound.arguments;
@@ -225,13 +235,8 @@ StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bou
   bound.begins_anywhere = in_line && bound.begins_alike && has_room_before(bound);
   const bool suits = in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
                                    (bound.runs_begin_alike || bound.begins_anywhere)
-                             : to.whole_runs && stores_packs(step, bound) && spans_few(step.reduced, bound.pack);
-  if (found.travelling == nullptr || !suits) return {};
-  const bool columns = step.kernel.body == Body::columns;
-  const Index before = travelling_states_bytes(step.launch.block, columns ? kTravellingColumns : 1);
-  const bool is_looked_up = to.walk.rank > (columns ? 1 : 0);
-  const Index places = is_looked_up ? travelling_table_bytes(to.part, columns ? 1 : to.lane_axis.size) : 0;
-  return {found.travelling, before + places + step.launch.shared_bytes, step.launch.block};
+                             : bound.pack > 1 && to.whole_runs && stores_packs(step, bound);
+  return suits ? kernel_that_travels(step, found.travelling, bound.pack, bound) : StepKernel{};
 }
 
 }  // namespace
@@ -258,6 +263,7 @@ StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound
 }
 
 StepKernel kernel_of_elements(const Step& step, const Found& found, const Bound& bound) {
+  if (step.kernel.residency == Residency::ring) return kernel_that_travels(step, found.travelling_elements, 1, bound);
   const bool fits = bound.arguments.reduced <= lanes_of_line(bound) * found.elements_of_line;
   if (!fits || !spans_few(step.reduced, 1)) return {};
   return with_places_of_packs(found.elements, bound, found.elements_of_line);

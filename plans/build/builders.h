@@ -37,6 +37,9 @@ Schedule build_columns_in_grid(const Problem&, const DeviceFacts&);
 Verdict can_split(const Problem&, const DeviceFacts&);
 Schedule build_split(const Problem&, const DeviceFacts&);
 
+Verdict can_columns_first(const Problem&, const DeviceFacts&);
+Schedule build_columns_first(const Problem&, const DeviceFacts&);
+
 Verdict can_permute_then_rows(const Problem&, const DeviceFacts&);
 Schedule build_permute_then_rows(const Problem&, const DeviceFacts&);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace ndfold {
 namespace {
@@ -23,8 +24,24 @@ constexpr Index kShortLinePacks = 16, kMostIdleLanes = 2;
 
 bool is_half(const Problem& problem) { return size_bytes(problem.input) == 2; }
 
-bool looks_twice(const Problem& problem) {
-  switch (problem.fold) {
+// Neighbours along one axis, and their results as well.
+bool is_line(const Problem& problem) {
+  return problem.axes.reduced.size() == 1 && problem.axes.reduced.back().in == 1 &&
+         (problem.kind != RequestKind::softmax || problem.axes.reduced.back().out == 1);
+}
+
+// Whether all that these axes step over is whole packs, and of a softmax's results as well.
+bool step_over_packs(const Problem& problem, std::span<const Axis> axes) {
+  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const bool maps = problem.kind == RequestKind::softmax;
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); });
+}
+
+}  // namespace
+
+bool looks_twice(FoldKind fold) {
+  switch (fold) {
     case FoldKind::var:
     case FoldKind::std_dev:
     case FoldKind::logsumexp:
@@ -33,14 +50,6 @@ bool looks_twice(const Problem& problem) {
     default: return false;
   }
 }
-
-// Neighbours along one axis, and their results as well.
-bool is_line(const Problem& problem) {
-  return problem.axes.reduced.size() == 1 && problem.axes.reduced.back().in == 1 &&
-         (problem.kind != RequestKind::softmax || problem.axes.reduced.back().out == 1);
-}
-
-}  // namespace
 
 bool has_many_kernels(const Problem& problem) {
   if (problem.kind == RequestKind::softmax) return problem.output == problem.input;
@@ -61,13 +70,6 @@ bool has_many_kernels(const Problem& problem) {
     case FoldKind::argmin: return true;
     default: return false;
   }
-}
-
-bool step_over_packs(const Problem& problem, std::span<const Axis> axes) {
-  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
-  const bool maps = problem.kind == RequestKind::softmax;
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); });
 }
 
 bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {
@@ -155,7 +157,7 @@ Index packs_of_line(const Problem& problem) {
 bool has_packs_for_lanes(const Problem& problem) {
   const Index packs = packs_of_line(problem), lanes = ceil_power_of_two(packs);
   if (problem.kind == RequestKind::softmax) return packs <= (packs == lanes ? 8 : 4);
-  const Index idle = !looks_twice(problem) ? lanes : is_half(problem) ? 0 : kMostIdleLanes;
+  const Index idle = !looks_twice(problem.fold) ? lanes : is_half(problem) ? 0 : kMostIdleLanes;
   return packs == lanes ? packs <= 32 : packs <= kShortLinePacks && lanes - packs <= idle;
 }
 

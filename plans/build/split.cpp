@@ -2,6 +2,8 @@
 // keep, which is read once for the states and once more for the results.
 // On a CPU that is one step after another; on a GPU whose blocks are all resident they leave states, meet, and fold
 // them: one launch (docs/adr/0012-blocks-meet-at-the-grids-barrier.md).
+#include "plans/build/split.h"
+
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
@@ -27,9 +29,7 @@ constexpr Index kLineBytes = 128;                   // parts of a row end where 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
 Step whole_step(const Problem& problem, const DeviceFacts& device) {
-  Step step = fold_step(problem, preferred_body(problem, device), tuning_for(device, question_of("split", problem)));
-  fit_uneven_rows(step, device);
-  return step;
+  return fold_to_share("split", problem, preferred_body(problem, device), device);
 }
 
 // Elements of a part, so that a CPU's parts do not depend on how many cores it has.
@@ -48,14 +48,6 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
   const Index line = columns == 1 ? kLineBytes / element : 1;
   const Index smallest = kSmallestGpuPartBytes / (columns * element);
   return ceil_divide(std::max({ceil_divide(reduced, blocks), smallest, Index{1}}), line) * line;
-}
-
-// Parts end where an inner run ends.
-Index part_of(const Problem& problem, const DeviceFacts& device, const Step& whole) {
-  const Index reduced = problem.axes.reduced_elements();
-  const Index wanted = wanted_part(problem, device, whole);
-  const Index run = problem.axes.reduced.empty() ? 1 : problem.axes.reduced.back().size;
-  return std::min(reduced, run <= wanted ? ceil_divide(wanted, run) * run : wanted);
 }
 
 void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
@@ -97,6 +89,20 @@ void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, Step fold, B
 
 }  // namespace
 
+Step fold_to_share(std::string_view strategy, const Problem& problem, Body body, const DeviceFacts& device) {
+  Step step = fold_step(problem, body, tuning_for(device, question_of(strategy, problem)));
+  fit_uneven_rows(step, device);
+  return step;
+}
+
+// Parts end where an inner run ends.
+Index part_to_share(const Problem& problem, const DeviceFacts& device, const Step& whole) {
+  const Index reduced = problem.axes.reduced_elements();
+  const Index wanted = wanted_part(problem, device, whole);
+  const Index run = problem.axes.reduced.empty() ? 1 : problem.axes.reduced.back().size;
+  return std::min(reduced, run <= wanted ? ceil_divide(wanted, run) * run : wanted);
+}
+
 bool wants_split(const Problem& problem, const DeviceFacts& device) {
   if (!is_cpu(device) || problem.folds_nothing()) return false;
   const Body body = preferred_body(problem, device);
@@ -107,7 +113,7 @@ bool wants_split(const Problem& problem, const DeviceFacts& device) {
   const bool again = problem.kind == RequestKind::softmax && !waits;
   if (problem.inputs < (again ? kWorthSharingAgain : kWorthSharing)) return false;
   if (fold_step(problem, body, tuned).launch.grid[1] >= (waits ? kEnoughThatWait : kEnoughBlocks)) return false;
-  return part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
+  return part_to_share(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
 }
 
 Verdict can_split(const Problem& problem, const DeviceFacts& device) {
@@ -118,7 +124,7 @@ Verdict can_split(const Problem& problem, const DeviceFacts& device) {
     const bool columns = preferred_body(problem, device) == Body::columns;
     return columns && problem.axes.reduced_elements() < kReadOnceColumns ? unwise("a block keeps so few rows") : yes();
   }
-  const bool shares = part_of(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
+  const bool shares = part_to_share(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
   return shares ? yes() : unwise("whole outputs keep every multiprocessor busy");
 }
 
@@ -128,7 +134,7 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   const Step whole = whole_step(problem, device);
   const bool softmax = problem.kind == RequestKind::softmax;
   // Forced onto something small, it still splits in two; a softmax on a GPU may leave whole states at once.
-  const Index reduced = problem.axes.reduced_elements(), wanted = part_of(problem, device, whole);
+  const Index reduced = problem.axes.reduced_elements(), wanted = part_to_share(problem, device, whole);
   const bool is_whole = softmax && !is_cpu(device) && wanted >= reduced;
   const Index part = is_whole ? reduced : std::min(wanted, ceil_divide(reduced, 2));
   const Buffer merged = softmax ? workspace.place(states_bytes(whole, 1)) : kOutput;

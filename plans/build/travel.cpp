@@ -7,6 +7,8 @@
 #include "plans/build/steps.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 namespace ndfold {
 namespace {
@@ -23,39 +25,21 @@ struct Crew {
 constexpr Crew kPair{256, 2}, kOne{512, 1};
 constexpr double kMostOfRow = 1, kMostOfPanel = 0.75;  // blocks of a tile that are pairs, of the multiprocessors
 
-// Axes of a tile besides the one along which packs lie: a pack's place takes a few instructions up to so many.
-constexpr std::size_t kMostOtherAxes = 3;
-
-// Panels of f32 that are whole packs.
-bool panels_travel(const Problem& problem) {
-  const auto& reduced = problem.axes.reduced;
-  const std::span kept = problem.axes.kept;
-  if (kept.empty() || reduced.size() > kMostOtherAxes || size_bytes(problem.input) != 4) return false;
-  const Axis& columns = kept.back();
-  return columns.in == 1 && columns.out == 1 && columns.size % 4 == 0 && columns.size >= kTravellingColumns &&
-         step_over_packs(problem, kept.first(kept.size() - 1)) && step_over_packs(problem, reduced);
-}
-
-// Lines wherever they begin in a pack, if their results begin so too; else runs of whole packs, of a line of memory and
-// more.
-bool rows_travel(const Problem& problem) {
-  const Axis& run = problem.axes.reduced.back();
-  const Index element = static_cast<Index>(size_bytes(problem.input)), pack = 16 / element;
-  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; };
-  if (problem.axes.reduced.size() == 1)
-    return run.in == 1 && run.out == 1 && std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), is_alike);
-  return problem.axes.reduced.size() <= 1 + kMostOtherAxes && has_whole_runs(problem) &&
-         run.size * element >= kTravellingLineBytes;
-}
+// Shorter runs have a place in shared memory for less than so many bytes.
+constexpr Index kShortestRunBytes = 64;
 
 bool travels(const Problem& problem, const Step& step, const DeviceFacts& device) {
-  return device.kind == DeviceKind::cuda && device.architecture >= kArchitecture &&
-         problem.kind == RequestKind::softmax && has_many_kernels(problem) && problem.accumulate == DType::f32 &&
-         size_bytes(problem.input) <= 4 && !problem.axes.reduced.empty() && device.threads_per_block >= kOne.threads &&
-         problem.axes.reduced_elements() < Index{1} << 30 &&
-         (step.kernel.body == Body::rows
-              ? rows_travel(problem)
-              : step.kernel.tuning.panel_bytes == kTravellingLineBytes && panels_travel(problem));
+  const auto &kept = problem.axes.kept, &reduced = problem.axes.reduced;
+  const Index element = static_cast<Index>(size_bytes(problem.input));
+  const bool suits = device.kind == DeviceKind::cuda && device.architecture >= kArchitecture &&
+                     problem.kind == RequestKind::softmax && has_many_kernels(problem) &&
+                     problem.accumulate == DType::f32 && element <= 4 && device.threads_per_block >= kOne.threads &&
+                     !reduced.empty() && problem.axes.reduced_elements() < Index{1} << 30 &&
+                     (element == 4 || travels_in_packs(step));
+  if (!suits || step.kernel.body == Body::rows)
+    return suits && (reduced.size() == 1 || reduced.back().size * element >= kShortestRunBytes);
+  return element == 4 && step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() &&
+         kept.back().size >= kTravellingColumns;
 }
 
 // Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory. Of a row in
@@ -69,13 +53,12 @@ Lines lines_of(const Problem& problem, Body body) {
   const Index reduced = problem.axes.reduced_elements();
   const bool several = problem.axes.reduced.size() > 1;
   if (body == Body::columns) return {1, reduced, several ? 1 : 0};
-  const Index element = static_cast<Index>(size_bytes(problem.input)), line = kTravellingLineBytes / element;
-  const auto begins_a_line = [&](const Axis& axis) { return axis.in % line == 0; };
-  const bool all = std::all_of(problem.axes.kept.begin(), problem.axes.kept.end(), begins_a_line);
-  const Index before = all || problem.axes.reduced.size() > 1        ? 0
-                       : step_over_packs(problem, problem.axes.kept) ? line - 16 / element
-                                                                     : line - 1;
-  return {line, ceil_divide(reduced + before, line), several ? problem.axes.reduced.back().size : 0};
+  const Axis& run = problem.axes.reduced.back();
+  const Index line = kTravellingLineBytes / static_cast<Index>(size_bytes(problem.input));
+  Index unit = line;  // rows begin at its multiples
+  for (const Axis& axis : problem.axes.kept) unit = std::gcd(unit, axis.in);
+  const Index before = several || run.in != 1 ? 0 : line - unit;
+  return {line, ceil_divide(reduced + before, line), several ? run.size : 0};
 }
 
 // Shared by so many blocks, a tile has a part of so many lines each: whole warps' packs. `places`: of the ring for it.
@@ -138,6 +121,20 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
 }
 
 }  // namespace
+
+bool travels_in_packs(const Step& step) {
+  const bool rows = step.kernel.body == Body::rows;
+  const std::span<const Axis> lanes = rows ? step.reduced : step.kept, others = rows ? step.kept : step.reduced;
+  const Index pack = 16 / static_cast<Index>(size_bytes(step.kernel.input));
+  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
+  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; };
+  const auto along = lanes.first(lanes.size() - 1);
+  const Axis& lane = lanes.back();
+  if (lane.in != 1 || lane.out != 1) return false;
+  if (rows && along.empty()) return std::all_of(others.begin(), others.end(), is_alike);
+  return lane.size % pack == 0 && std::all_of(along.begin(), along.end(), is_whole) &&
+         std::all_of(others.begin(), others.end(), is_whole);
+}
 
 Journey journey_of(const Problem& problem, const Step& step, const DeviceFacts& device) {
   if (!travels(problem, step, device)) return {};

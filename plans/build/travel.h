@@ -1,5 +1,5 @@
-// Rows and columns that travel: how groups of blocks share them, and what of a block's shared memory is a ring for their
-// packs.
+// Rows and columns that travel: how groups of blocks share them, and what of a block's shared memory is a ring for
+// their packs.
 #pragma once
 #include <ndfold/device.h>
 
@@ -16,7 +16,10 @@ struct Journey {
   Index shared_bytes = 0;  ///< of the ring
 };
 
-/// Of a softmax in a grid whose elements are whole packs, as `step` begins.
+/// Whether kernels take such a step in packs of 16 bytes; else elements one by one.
+bool travels_in_packs(const Step& step);
+
+/// Of a softmax in a grid, as `step` begins.
 Journey journey_of(const Problem& problem, const Step& step, const DeviceFacts& device);
 
 }  // namespace ndfold

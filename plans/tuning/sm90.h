@@ -120,6 +120,8 @@ inline constexpr TuningRow kTuning[] = {
 
     {{.strategy = "split"},
      {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kLoads},
+    {{.strategy = "columns_first"},
+     {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kLoads},
     {{.strategy = "permute_then_rows", .bytes_up_to = 16384},
      {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "permute_then_rows"},

@@ -8,8 +8,8 @@
 namespace ndfold::test {
 namespace {
 
-constexpr const char* kStrategies[] = {
-    "rows_in_block", "columns_in_block", "split", "softmax_chain", "permute_then_rows", "copy", "nothing"};
+constexpr const char* kStrategies[] = {"rows_in_block", "columns_in_block",  "split", "columns_first",
+                                       "softmax_chain", "permute_then_rows", "copy",  "nothing"};
 
 // Runs every strategy that can; one that cannot must say why.
 void force_all(const AnyRequest& request, Array& in, const ViewDesc& out_desc, std::set<std::string>& taken) {
@@ -33,10 +33,10 @@ struct Shape {
   AxisSet axes;
 };
 
-const Shape kShapes[] = {{{7, 300}, {1}},        {{300, 7}, {0}},       {{3, 40, 5}, {1}}, {{4, 6, 5, 8}, {0, 2}},
-                         {{4, 6, 5, 8}, {1, 3}}, {{2, 70000}, {1}},     {{70000, 2}, {0}}, {{5, 4}, {}},
-                         {{6, 50}, {0, 1}},      {{2, 3, 4}, {0, 2}},   {{0, 4}, {1}},     {{3, 0}, {1}},
-                         {{1, 1}, {0, 1}},       {{2, 9, 1100}, {0, 2}}};
+const Shape kShapes[] = {{{7, 300}, {1}},        {{300, 7}, {0}},        {{3, 40, 5}, {1}},   {{4, 6, 5, 8}, {0, 2}},
+                         {{4, 6, 5, 8}, {1, 3}}, {{2, 70000}, {1}},      {{70000, 2}, {0}},   {{5, 4}, {}},
+                         {{6, 50}, {0, 1}},      {{2, 3, 4}, {0, 2}},    {{0, 4}, {1}},       {{3, 0}, {1}},
+                         {{1, 1}, {0, 1}},       {{2, 9, 1100}, {0, 2}}, {{9, 30, 7}, {0, 2}}};
 
 TEST(strategies, softmax_by_each) {
   std::set<std::string> taken;
@@ -82,7 +82,8 @@ TEST(strategies, reductions_by_each) {
         fill(in, spec.op == ReduceOp::prod ? Values::factors : Values::mixed);
         force_all(spec, in, dense(default_output(spec.op, DType::f32), output_sizes(shape.sizes, shape.axes)), taken);
       }
-  for (const char* needed : {"rows_in_block", "columns_in_block", "split", "permute_then_rows", "copy", "nothing"})
+  for (const char* needed :
+       {"rows_in_block", "columns_in_block", "split", "columns_first", "permute_then_rows", "copy", "nothing"})
     EXPECT_TRUE(taken.contains(needed)) << needed;
 }
 

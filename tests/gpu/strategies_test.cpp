@@ -124,8 +124,9 @@ TEST_F(strategies, softmax_by_each) {
 }
 
 TEST_F(strategies, reductions_by_each) {
-  expect_all(expect_forced(reductions), {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster",
-                                         "columns_in_block", "columns_in_cluster", "split", "permute_then_rows"});
+  expect_all(expect_forced(reductions),
+             {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "columns_in_block",
+              "columns_in_cluster", "split", "columns_first", "permute_then_rows"});
 }
 
 TEST_F(strategies, softmax_in_place_by_each) {

@@ -55,8 +55,7 @@ TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
           const Index line = kTravellingLineBytes / element;
           const Batches batches = batches_of(step.part * element, step.launch.block);
           const Index batch = batch_bytes(step.launch.block, batches.loads), places = step.launch.shared_bytes / batch;
-          const Index unit = std::gcd(in.strides[0], line), pack = 16 / element;
-          const Index most_skew = rows == 1 || unit == line ? 0 : unit % pack == 0 ? line - pack : line - 1;
+          const Index most_skew = rows == 1 ? 0 : line - std::gcd(in.strides[0], line);
           EXPECT_EQ(step.part % line, 0);
           EXPECT_GE(step.part * step.parts, length + most_skew);
           EXPECT_LE(step.part * element, batches.count * batch);
@@ -88,7 +87,6 @@ TEST(Travel, PanelsToo) {
   };
   EXPECT_FALSE(stays(DType::f32, {8192, 8192}));
   EXPECT_TRUE(stays(DType::bf16, {8192, 8192})) << "a panel would be twice as many columns";
-  EXPECT_TRUE(stays(DType::f32, {8192, 8190})) << "columns that are no whole packs";
   EXPECT_TRUE(stays(DType::f32, {8192, 8192}, DeviceFacts::a100()));
 }
 
@@ -113,24 +111,33 @@ TEST(Travel, SeveralAxesToo) {
   };
   EXPECT_EQ(residency({128, 256, 2048}, {0, 2}, "rows_in_grid"), Residency::ring);
   EXPECT_EQ(residency({64, 64, 32, 512}, {1, 3}, "rows_in_grid"), Residency::ring);
-  EXPECT_NE(residency({128, 256, 2046}, {0, 2}, "rows_in_grid"), Residency::ring) << "runs that are no whole packs";
-  EXPECT_NE(residency({8192, 512, 16}, {0, 2}, "rows_in_grid"), Residency::ring) << "runs of less than a line";
+  EXPECT_NE(residency({16384, 512, 12}, {0, 2}, "rows_in_grid"), Residency::ring) << "runs of a few bytes";
   EXPECT_EQ(residency({32, 64, 64, 512}, {0, 2}, "columns_in_grid"), Residency::ring);
   EXPECT_EQ(residency({16, 32, 16, 32, 16, 32}, {0, 2, 4}, "columns_in_grid"), Residency::ring);
 }
 
-// Results that lie elsewhere in a pack than their elements cannot be stored as these are loaded.
-TEST(Travel, ResultsLieAsElementsDo) {
-  const auto travels_to = [](Index pitch) {
-    Request request = softmax_of(dense(DType::f32, {512, 128257}), {1}, kH200);
-    request.out = dense(DType::f32, {512, 128257});
+// What does not lie in packs travels one by one, if an element is as wide as what copies take at least.
+TEST(Travel, ElementsOneByOne) {
+  const auto step_to = [](DType type, Index pitch) {
+    Request request = softmax_of(dense(type, {512, 128257}), {1}, kH200);
+    request.out = dense(type, {512, 128257});
     request.out.strides[0] = pitch;
     request.options.strategy = "rows_in_grid";
-    return plan(request).schedule.steps[0].kernel.residency == Residency::ring;
+    return plan(request).schedule.steps[0];
   };
-  EXPECT_TRUE(travels_to(128257));
-  EXPECT_TRUE(travels_to(128261));
-  EXPECT_FALSE(travels_to(128260));
+  EXPECT_TRUE(travels_in_packs(step_to(DType::f32, 128257)));
+  EXPECT_TRUE(travels_in_packs(step_to(DType::f32, 128261)));
+  EXPECT_FALSE(travels_in_packs(step_to(DType::f32, 128260)));
+  EXPECT_EQ(step_to(DType::f32, 128260).kernel.residency, Residency::ring);
+  EXPECT_TRUE(travels_in_packs(step_to(DType::bf16, 128265)));
+  EXPECT_NE(step_to(DType::bf16, 128261).kernel.residency, Residency::ring);
+  const auto in_packs = [](const Dims& sizes, const AxisSet& axes, const char* strategy) {
+    return travels_in_packs(step_in_grid(dense(DType::f32, sizes), kH200, axes, strategy));
+  };
+  EXPECT_TRUE(in_packs({128, 256, 2048}, {0, 2}, "rows_in_grid"));
+  EXPECT_FALSE(in_packs({128, 256, 2046}, {0, 2}, "rows_in_grid"));
+  EXPECT_TRUE(in_packs({8192, 8192}, {0}, "columns_in_grid"));
+  EXPECT_FALSE(in_packs({8192, 8190}, {0}, "columns_in_grid"));
 }
 
 }  // namespace

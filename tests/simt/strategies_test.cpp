@@ -68,7 +68,7 @@ void reduce_by_each(std::initializer_list<ReduceOp> ops, std::initializer_list<L
         }
     }
   expect_all(tally, {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "columns_in_block",
-                     "columns_in_cluster", "split", "permute_then_rows"});
+                     "columns_in_cluster", "split", "columns_first", "permute_then_rows"});
 }
 
 TEST(strategies, sum_by_each) {

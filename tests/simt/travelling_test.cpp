@@ -58,7 +58,7 @@ TEST(travelling, other_buffers) {
   const Sizes sizes{5, 17004};
   struct Begin {
     Index length, in, out;
-    bool travels;
+    bool in_packs;
   };
   for (const Begin& at : {Begin{16384, 1, 1, false}, Begin{17004, 1, 0, false}, Begin{17004, 1, 1, true},
                           Begin{17003, 1, 1, true}, Begin{17003, 3, 7, true}, Begin{17003, 0, 2, false}}) {
@@ -66,7 +66,7 @@ TEST(travelling, other_buffers) {
     fill(in, Values::mixed);
     const Judged run = simulate(SoftmaxSpec{.axes = {1}}, in, out, rows_in_grid());
     EXPECT_EQ(run.failure, "");
-    EXPECT_EQ(run.whole_packs, at.travels) << at.length << ' ' << at.in << ' ' << at.out;
+    EXPECT_EQ(run.whole_packs, at.in_packs) << at.length << ' ' << at.in << ' ' << at.out;
   }
   for (const Index length : {17024, 17004}) {  // in whole packs, but not where a line of memory begins
     Array in(dense(DType::f32, {5, length}), 4), out(dense(DType::f32, {5, length}), 8);
@@ -80,6 +80,40 @@ TEST(travelling, other_buffers) {
   const Judged run = simulate(SoftmaxSpec{.axes = {1}}, both, both, rows_in_grid());
   EXPECT_EQ(run.failure, "");
   EXPECT_TRUE(run.whole_packs);
+}
+
+// Rows, runs and columns of f32 at any stride: `step` elements of the input apart along the last axis.
+TEST(travelling, elements_one_by_one) {
+  struct Shape {
+    Sizes sizes;
+    AxisSet axes;
+    const char* strategy;
+    Index shift = 0, step = 1;
+  };
+  int travelled = 0;
+  const Shape kShapes[] = {
+      {{5, 16384}, {1}, "rows_in_grid", 1},          {{5, 17003}, {1}, "rows_in_grid", 0, 2},
+      {{4, 17003}, {1}, "rows_in_grid", 0, -1},      {{110, 9, 203}, {0, 2}, "rows_in_grid"},
+      {{4, 130, 3, 131}, {1, 3}, "rows_in_grid", 2}, {{6, 50, 3, 104}, {1, 3}, "rows_in_grid", 2, 3},
+      {{1501, 141}, {0}, "columns_in_grid"},         {{1501, 140}, {0}, "columns_in_grid", 3},
+      {{1300, 96}, {0}, "columns_in_grid", 0, 2},    {{27, 3, 41, 37}, {0, 2}, "columns_in_grid"}};
+  for (const auto& [sizes, axes, strategy, shift, step] : kShapes)
+    for (const std::uint64_t seed : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
+      ViewDesc in_desc = dense(DType::f32, sizes);
+      for (Index& stride : in_desc.strides) stride *= step;
+      Array in(in_desc, shift), out(dense(DType::f32, sizes), 0);
+      fill(in, Values::mixed);
+      const SoftmaxSpec spec{.axes = axes,
+                             .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
+                             .scale = seed == 1 ? 0.75 : -1.5};
+      const PlanOptions plan{.device = two_multiprocessors(), .strategy = strategy};
+      const Judged run = simulate(spec, in, out, plan, {.seed = seed, .slowness = seed == 1 ? 1 : 50});
+      EXPECT_EQ(run.failure, "");
+      EXPECT_TRUE(run.elements);
+      travelled += run.elements;
+    }
+  EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kShapes)));
 }
 
 // NaN, infinities and rows of -inf alone go through the words as they go through a block.

@@ -16,6 +16,7 @@ inline constexpr std::array kGpuStrategies = {"nothing",
                                               "columns_in_cluster",
                                               "columns_in_grid",
                                               "split",
+                                              "columns_first",
                                               "permute_then_rows",
                                               "softmax_chain"};
 

@@ -1,0 +1,16 @@
+// How a fold is shared by blocks or cores: split, and columns_first.
+#pragma once
+#include <ndfold/device.h>
+
+#include "plans/problem.h"
+#include "plans/schedule.h"
+
+#include <string_view>
+
+namespace ndfold {
+
+/// The whole fold, and how many of its reduced elements a part had better have.
+Step fold_to_share(std::string_view strategy, const Problem&, Body, const DeviceFacts&);
+Index part_to_share(const Problem&, const DeviceFacts&, const Step& whole);
+
+}  // namespace ndfold
