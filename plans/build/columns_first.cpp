@@ -56,8 +56,9 @@ Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (device.kind == DeviceKind::cpu) return unwise("a CPU takes runs of any length");
   if (problem.axes.reduced.back().in != 1) return unwise("runs are no neighbours");
   if (has_many_kernels(problem) && has_whole_runs(problem)) return unwise("runs are whole vectors");
-  return along_runs(problem).axes.kept.back().size < kFewestColumns ? unwise("too few columns lie side by side")
-                                                                    : yes();
+  const Problem columns = along_runs(problem);
+  if (columns.axes.reduced_elements() < kFewestRows) return unwise("too little lies between its runs");
+  return columns.axes.kept.back().size < kFewestColumns ? unwise("too few columns lie side by side") : yes();
 }
 
 Schedule build_columns_first(const Problem& problem, const DeviceFacts& device) {
