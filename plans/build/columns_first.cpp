@@ -13,6 +13,9 @@ namespace ndfold {
 namespace {
 
 constexpr Index kFewestColumns = 128;  // of 32 lanes with a vector each
+// Of one state: merging them costs more than an element does. Of 1024 and 4096 rows sums reach 0.89 and 0.93 of a
+// stream for 0.35 and 0.89 by rows_in_block, of 31 and 64 rows 0.21 and 0.37.
+constexpr Index kFewestRows = 512;
 constexpr Index kStatesOfWarp = 1024;  // more of one output are a block's
 constexpr int kThreadsOfLanes = 256;
 
