@@ -233,9 +233,10 @@ StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bou
   const Arguments& to = bound.arguments;
   const bool in_line = step.kernel.body == Body::rows && to.walk.rank == 0;
   bound.begins_anywhere = in_line && bound.begins_alike && has_room_before(bound);
-  const bool suits = in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
-                                   (bound.runs_begin_alike || bound.begins_anywhere)
-                             : bound.pack > 1 && to.whole_runs && stores_packs(step, bound);
+  const bool suits =
+      in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
+                    (bound.runs_begin_alike || bound.begins_anywhere)
+              : bound.pack > 1 && to.whole_runs && to.lane_axis.size % bound.pack == 0 && stores_packs(step, bound);
   return suits ? kernel_that_travels(step, found.travelling, bound.pack, bound) : StepKernel{};
 }
 
