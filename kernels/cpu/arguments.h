@@ -26,7 +26,8 @@ struct Arguments {
   Index panel = 0;  ///< elements of a columns block along the innermost kept axis; 0 for rows
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   double scale = 1, alpha = 1;
-  bool past_caches = false;  ///< the step moves more than the caches hold: stores had better not go through them
+  bool past_caches = false;       ///< the step moves more than the caches hold: stores had better not go through them
+  Index waiting_bytes = 1 << 20;  ///< more powers than these had better be made twice than wait for their sum
 };
 
 /// Runs the blocks [first, last) of a step. Blocks are independent; their results do not depend on how they are

@@ -11,8 +11,8 @@
 namespace ndfold::simd {
 
 /// Powers of one row wait on the stack. Up to a quarter of it they, the row itself and the next stay in an L2 of 1 MiB;
-/// longer ones come from the last cache, which still costs less than powers made twice ([64,262144] f32 on a Zen 4: 6.5
-/// ms in two reads, 5.1 so).
+/// longer ones come from the last cache, which a step may say costs more than powers made twice ([64,262144] f32 on a
+/// Zen 4: 6.5 ms in two reads, 5.1 so; elements/ns of [16,262144] on a Xeon: 2.9 in two reads, 1.9 so).
 inline constexpr Index kWaitingBytes = 1 << 20, kWaitingInCache = 256 << 10;
 
 template <class T, MapKind kMap, int kVectors>
@@ -133,7 +133,7 @@ void dense_softmax(const Arguments& step, Index first, Index last) {
     return short_softmax<T, kMap, 0>(step, first, last);
   }
   constexpr Index kFew = 16 << 10;  // most rows need little of the stack
-  if (bytes > kWaitingBytes) return softmax_in_two_reads<T, kMap>(step, first, last);
+  if (bytes > std::min(step.waiting_bytes, kWaitingBytes)) return softmax_in_two_reads<T, kMap>(step, first, last);
   if (bytes > kWaitingInCache) return waiting_softmax<T, kMap, kWaitingBytes>(step, first, last);
   if (bytes > kFew) return waiting_softmax<T, kMap, kWaitingInCache>(step, first, last);
   return waiting_softmax<T, kMap, kFew>(step, first, last);

@@ -33,13 +33,18 @@ bool moves_more_than_caches_hold(const Step& step) {
   return step.bytes_read + step.bytes_written > caches / 2;
 }
 
-// A cache larger than any few cores share is across the socket, and stores wait for its lines as for memory's: softmax
-// of rows of 48 f32 of 2 to 16 MiB on a Xeon took 2.5 elements/ns, 1.4 where its lines were in memory, 3.4 past it.
-bool writes_more_than_near_cache_holds(const Step& step) {
+// A cache larger than any few cores share is across the socket, and as slow as memory to one of them.
+bool is_last_cache_far() {
   constexpr Index kMostOfFewCores = 96 << 20;
-  static const DeviceFacts host = DeviceFacts::host();
-  return host.shared_cache_bytes > kMostOfFewCores &&
-         step.bytes_written > static_cast<double>(host.cache_bytes) / 2;  // as many were read
+  static const bool is_far = DeviceFacts::host().shared_cache_bytes > kMostOfFewCores;
+  return is_far;
+}
+
+// Stores wait for its lines one after the other: softmax of rows of 48 f32 of 2 to 16 MiB on a Xeon made 2.5
+// elements/ns, 1.4 where its lines were in memory, 3.4 past it.
+bool writes_more_than_near_cache_holds(const Step& step) {
+  static const auto cache = static_cast<double>(DeviceFacts::host().cache_bytes);
+  return is_last_cache_far() && step.bytes_written > cache / 2;  // as many were read
 }
 
 Arguments bind(const Step& step) {
@@ -58,6 +63,7 @@ Arguments bind(const Step& step) {
   bound.index_offset = step.index_offset;
   bound.scale = step.scale;
   bound.alpha = step.alpha;
+  if (is_last_cache_far()) bound.waiting_bytes = DeviceFacts::host().cache_bytes / 4;  // rows they come from, too
   bound.past_caches = moves_more_than_caches_hold(step) || writes_more_than_near_cache_holds(step);
   return bound;
 }
