@@ -25,7 +25,7 @@ struct Crew {
 constexpr Crew kPair{256, 2}, kOne{512, 1};
 constexpr double kMostOfRow = 1, kMostOfPanel = 0.75;  // blocks of a tile that are pairs, of the multiprocessors
 
-// Shorter runs have a place in shared memory for less than so many bytes.
+// Of shorter runs each has a place in shared memory for few elements, and a line might lie between two packs.
 constexpr Index kShortestRunBytes = 64;
 
 bool travels(const Problem& problem, const Step& step, const DeviceFacts& device) {
@@ -36,8 +36,7 @@ bool travels(const Problem& problem, const Step& step, const DeviceFacts& device
                      problem.accumulate == DType::f32 && element <= 4 && device.threads_per_block >= kOne.threads &&
                      !reduced.empty() && problem.axes.reduced_elements() < Index{1} << 30 &&
                      (element == 4 || travels_in_packs(step));
-  if (!suits || step.kernel.body == Body::rows)
-    return suits && (reduced.size() == 1 || reduced.back().size * element >= kShortestRunBytes);
+  if (!suits || step.kernel.body == Body::rows) return suits && reduced.back().size * element >= kShortestRunBytes;
   return element == 4 && step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() &&
          kept.back().size >= kTravellingColumns;
 }
