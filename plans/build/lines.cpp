@@ -13,7 +13,7 @@ namespace {
 constexpr Index kVectorBytes = 16;
 constexpr Index kMostLanes = 512;
 
-// Threads of a multiprocessor that the kernels of rows of runs leave registers for: kernels/cuda/kernel_of.h.
+// Threads of a multiprocessor that the kernels of rows of runs leave registers for: kernels/cuda/softmax_kernel.h.
 constexpr Index kFewThreads = 256, kThreadsOfRuns = 1024, kThreadsOfHalves = 768;
 constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kernels/cuda/catalog.h
 

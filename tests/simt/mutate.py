@@ -4,8 +4,8 @@ import pathlib
 import sys
 
 # Not copied.
-SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "elements.h", "kernel_of.h",
-          "layouts.h"}
+SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "elements.h", "kernel_in.h",
+          "kernel_of.h", "layouts.h", "reduction_kernel.h", "softmax_kernel.h"}
 
 # Name, file, what is there, what is put in its place, and the kernel that shows it.
 MUTANTS = [

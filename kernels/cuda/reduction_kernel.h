@@ -1,0 +1,110 @@
+// The kernels of a reduction.
+#pragma once
+#include "kernels/cuda/few_rows.h"
+#include "kernels/cuda/fold_cut_runs.h"
+#include "kernels/cuda/joined_rows.h"
+#include "kernels/cuda/kernel_in.h"
+#include "kernels/cuda/whole_runs.h"
+
+namespace ndfold::cuda::detail {
+
+// Columns of few rows.
+template <class Source, class F>
+Found few() {
+  // Large states, many columns of a lane and addresses of single elements need more registers.
+  constexpr int kBlocks = sizeof(typename F::State) > 8 || Source::kSize > 4 || kIsApart<Source> ? 3 : 4;
+  return {few_rows<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>, kFewThreads,
+          kIsApart<Source> ? 1 : Source::kSize, Source::kSize, FewRows<F, Source::kSize>::kPacks};
+}
+
+// Few columns of rows that follow one another.
+template <class Line, class F, int kBlocks>
+Found joined(const KernelKey& key) {
+  const bool grid = key.scope == Scope::grid;
+  return {.kernel = grid ? Kernel(joined_rows<Line, F, GridScope, Tuned<kFewThreads, kManyLoads, 2>>)
+                         : Kernel(joined_rows<Line, F, NearScope, Tuned<kFewThreads, kManyLoads, kBlocks>>),
+          .threads = kFewThreads,
+          .pack = Line::kSize,
+          .state_bytes = sizeof(typename F::State)};
+}
+
+// Columns of rows that follow one another and are no whole packs.
+template <class Line, class F, int kBlocks>
+Found shifted(const KernelKey& key) {
+  Found found =
+      key.scope == Scope::grid
+          ? kernel<Body::columns, Shifted<Line>, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>()
+          : kernel<Body::columns, Shifted<Line>, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads,
+                   kBlocks>();
+  found.shifted = true;
+  return found;
+}
+
+// The same step where runs are whole packs.
+template <class Source, class F>
+Found with_whole_runs(Found found) {
+  constexpr int kBlocks = sizeof(typename F::State) > 8 && !ArgFold<F> ? 3 : 4;
+  found.whole_runs = whole_runs<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>;
+  found.in_order = ArgFold<F>;
+  return found;
+}
+
+// The same step where runs are no whole packs.
+template <class Source, class F>
+Found with_cut_runs_of_reduction(Found found) {
+  found.cut_runs = fold_cut_runs<Source, F, Tuned<kFewThreads, kFewLoads, 4>>;
+  found.two_lists = kHasTwoLists<F>;
+  found.in_order = ArgFold<F>;
+  return found;
+}
+
+// Reductions: elements are read once.
+template <Body kBody, class Dense, class Strided, class SomeColumns, class F, Breadth kBreadth>
+Found reduction(const KernelKey& key, const Layout& layout) {
+  // Large states need more registers; a variance of few numbers a lane just has enough of them for three blocks.
+  constexpr bool large = sizeof(typename F::State) > 8;
+  constexpr int kBlocks = !large || (kBody == Body::rows && folds::PivotFold<F> && Dense::kSize <= 4) ? 3 : 2;
+  if constexpr (kBreadth == Breadth::many) {
+    using Line = InLine<Dense>;
+    const bool packs = loads_packs<kBody>(key, layout);
+    if constexpr (kBody == Body::columns) {
+      if (layout.joined) return joined<Line, F, kBlocks>(key);
+      if (layout.few_rows && layout.in_line) return packs ? few<Line, F>() : few<InLine<Apart<SomeColumns>>, F>();
+    }
+    if (layout.in_line && packs) {
+      if (key.scope == Scope::grid)
+        return kernel<kBody, Line, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
+      if constexpr (kBody == Body::rows) {
+        constexpr int kLineBlocks = large ? 3 : 4;
+        Found found =
+            key.tuning.unroll <= kFewLoads
+                ? kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks + 1>()
+                : kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+        if constexpr (ArgFold<F>) found = with_whole_runs<Line, F>(found);
+        return with_whole_lines<Line, F, ResultSink, kFewThreads, kManyLoads, kLineBlocks>(found);
+      }
+      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+    }
+    if constexpr (kBody == Body::columns)
+      if (layout.shifted) return shifted<Line, F, kBlocks>(key);
+    if (!packs) {
+      using Scattered = std::conditional_t<kBody == Body::columns, Apart<SomeColumns>, Strided>;
+      if (key.scope == Scope::grid)
+        return kernel<kBody, Scattered, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
+      const Found found =
+          kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+      if constexpr (kBody == Body::rows && Dense::kSize > 1)
+        return layout.in_line ? found : with_cut_runs_of_reduction<Dense, F>(found);
+      return found;
+    }
+    if constexpr (kBody == Body::rows)
+      if (key.scope != Scope::grid)
+        return with_cut_runs_of_reduction<Dense, F>(with_whole_runs<Dense, F>(
+            kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>()));
+  }
+  if (key.scope == Scope::grid)
+    return kernel<kBody, Dense, F, GridScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, 2>();
+  return kernel<kBody, Dense, F, NearScope, ResultSink, ReadAgain, kFewThreads, kFewLoads, kBlocks>();
+}
+
+}  // namespace ndfold::cuda::detail
