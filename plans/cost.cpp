@@ -73,7 +73,10 @@ double one_by_one(const Step& step) {
   return step.reduced.size() > 1 ? kElementsOfRuns : kElementsOfRows;
 }
 
+bool passes_the_rings(const Step& step) { return step.kernel.residency == Residency::ring && share_again(step) > 0; }
+
 double travelling_efficiency(const Step& step, double blocks) {
+  if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
   if (step.kernel.body == Body::columns) return one_by_one(step) * on_stairs(kTravellingPanels, blocks);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
   return one_by_one(step) * on_stairs(kTravellingRows, blocks) *
@@ -175,7 +178,8 @@ double gpu_barriers(const Step& step, const DeviceFacts& device) {
                         : step.kernel.scope == Scope::cluster ? kColumnsInClusterMicroseconds
                         : step.kernel.scope == Scope::grid    ? kColumnsInGridMicroseconds
                                                               : 0;
-  return states + step.launch.grid_barriers * device.grid_barrier_microseconds +
+  const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds : 0;
+  return states + passing + step.launch.grid_barriers * device.grid_barrier_microseconds +
          (step.kernel.scope == Scope::cluster ? 2 * device.cluster_barrier_microseconds : 0);
 }
 
@@ -234,9 +238,10 @@ double microseconds(const Step& step, const DeviceFacts& device) {
 double microseconds(const Schedule& schedule, const DeviceFacts& device) {
   double total = 0;
   for (const Step& step : schedule.steps) total += microseconds(step, device);
-  if (device.kind == DeviceKind::cuda && schedule.steps.size() > 1)
-    total += static_cast<double>(schedule.steps.size() - 1) *
-             on_stairs(kBetweenLaunchesMicroseconds, schedule.steps.front().bytes_read);
+  if (device.kind != DeviceKind::cuda) return total;
+  for (std::size_t i = 1; i < schedule.steps.size(); ++i)  // states are few, and still in the cache
+    if (schedule.steps[i].kernel.source != SourceKind::states)
+      total += on_stairs(kBetweenLaunchesMicroseconds, schedule.steps.front().bytes_read);
   return total;
 }
 

@@ -51,6 +51,9 @@ inline constexpr StairRow kTravellingPanels[] = {{4, 0.925}, {8, 0.88},  {16, 0.
                                                  {40, 0.84}, {70, 0.79}, {1e300, 0.64}};
 inline constexpr double kHalfTravellingRows = 0.89;
 inline constexpr double kTravellingAlone = 0.78;
+/// Rows that are longer than all rings, beside two reads and a write, and for each row until its states have met: 2^27
+/// f32 0.65 of a copy, 2^24 0.63, four of 2^23 0.65, 2^25 bf16 0.61.
+inline constexpr double kPassingRows = 1.02, kPassingMicroseconds = 7;
 /// Elements one by one, beside packs: rows that lie elsewhere in a pack than their results 0.65 of a copy instead of
 /// 0.88, backwards 0.71; runs of 201 and 331 0.47 and 0.46 instead of 0.84; columns backwards 0.56 instead of 0.72, and
 /// 0.30 to 0.46 where a panel's rows lie in parts of sectors.
@@ -96,7 +99,8 @@ inline constexpr double kUnevenInTwo = 0.86;
 inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
-/// softmaxes of 2, 4 and 8 MiB in two launches take 15, 18 and 28 us where their bytes take 12, 12 and 15.
+/// softmaxes of 2, 4 and 8 MiB in two launches take 15, 18 and 28 us where their bytes take 12, 12 and 15. Before states
+/// are merged nothing: the sum of [4096,512,7,7] over batch and image takes 101 us by columns_first, its bytes 95.
 inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 3}, {6 << 20, 6}, {1e300, 11}};
 
 /// Clusters that all begin at once load together and store together: [4096,512], [16384,256] and [16384,255] axis 0

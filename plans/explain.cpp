@@ -125,7 +125,7 @@ std::string step_text(const Step& step) {
   if (kernel.scope == Scope::cluster || kernel.scope == Scope::grid)
     text += "  over the " + std::string(name(kernel.scope));
   if (kernel.residency != Residency::none) text += "  waits in " + std::string(name(kernel.residency));
-  if (kernel.residency == Residency::shared && share_again(step) > 0) text += " in part";
+  if (kernel.residency != Residency::none && share_again(step) > 0) text += " in part";
   return text + geometry_text(step);
 }
 

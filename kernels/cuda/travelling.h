@@ -34,6 +34,7 @@ class Travel {
         batches_(batches_of(step.part * Tiles::kBytes, kThreads)),
         loads_(batches_.loads * static_cast<int>(kVectorBytes / sizeof(P))),
         ring_(step, kBytesBefore + bytes_of_runs(step), loads_),
+        again_(kIsRow && batches_.count > ring_.places() ? batches_.count - ring_.places() : 0),
         lag_(2 * batches_.count < ring_.places() ? 1 : 0) {}
 
   __device__ void run() {
@@ -82,12 +83,13 @@ class Travel {
   __device__ void ask() {
     if (asked_turn_ < places_.turns()) {
       const auto packs = packs_in(asked_turn_);
-      const int first = asked_ * loads_, left = of_batch(packs.count, asked_);
+      const int batch = asked_ < batches_.count ? asked_ : batches_.count + again_ - 1 - asked_;
+      const int first = batch * loads_, left = of_batch(packs.count, batch);
       P* const to = ring_.packs(ask_place_);
 #pragma unroll
       for (int u = 0; u < kLoads; ++u)
         if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(packs.at(first + u)));
-      if (++asked_ == batches_.count) asked_ = 0, ++asked_turn_;
+      if (++asked_ == batches_.count + again_) asked_ = 0, ++asked_turn_;
     }
     end_copies();
     ask_place_ = ring_.after(ask_place_);
@@ -136,63 +138,123 @@ class Travel {
   }
   __device__ static A number_of_end(const EndOfRow<T>& end) { return Source::value(end.element); }
 
-  // The largest numbers of a lane's columns, as batches come; `later`: batches asked for after the first.
+  // A lane's place-by-place extremes of packs, and what they make of its columns' maxima: of numbers that are turned,
+  // where a scale is negative.
   template <bool kTurned>
-  __device__ void find_maxima(int count, int later, A (&maxima)[kStates]) const {
+  __device__ static P no_extremes() {
     P extremes;
 #pragma unroll
     for (int i = 0; i < kSize; ++i)
       extremes.at[i] = to_element<T>(kTurned ? folds::kInfinity<A> : -folds::kInfinity<A>);
-    int place = fold_place_;
-#pragma unroll 1
-    for (int batch = 0; batch < batches_.count; ++batch, place = ring_.after(place)) {
-      await_but(later - batch);
-      each_pack(place, of_batch(count, batch),
-                [&](const P& pack, int) { extremes = any_extreme<kTurned>(extremes, pack); });
-    }
+    return extremes;
+  }
+  template <bool kTurned>
+  __device__ void add_extremes(int place, int count, P& extremes) const {
+    each_pack(place, count, [&](const P& pack, int) { extremes = any_extreme<kTurned>(extremes, pack); });
+  }
+  template <bool kTurned>
+  __device__ static void raise(const P& extremes, A (&maxima)[kStates]) {
 #pragma unroll
     for (int i = 0; i < kSize; ++i) {
       const A number = number_of<Source>(extremes, i);
       A& max = maxima[i % kStates];
       max = folds::any_maximum(max, kTurned ? -number : number);
     }
+  }
+  // Times the scale: whoever has no number has none then, too, for a scale may be 0.
+  template <bool kTurned>
+  __device__ A scaled(A max) const {
+    return max == -folds::kInfinity<A> ? max : max * (kTurned ? -fold_.scale : fold_.scale);
+  }
+  __device__ static A meet_maxima(A max) {
+    return meet_lanes(max, kAcross, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
+  }
+  __device__ void add_powers(int place, int count, const Exponent<A> (&exponents)[kStates], A (&sums)[kStates]) const {
+    each_pack(place, count, [&](const P& pack, int) {
+      A of_pack = 0;
+#pragma unroll
+      for (int i = 0; i < kSize; ++i)
+        (kStates == 1 ? of_pack : sums[i % kStates]) += exponents[i % kStates].power(number_of<Source>(pack, i));
+      if constexpr (kStates == 1) sums[0] += of_pack;
+    });
+  }
+
+  // A tile that stays: the maxima of a warp first, as batches come, then powers around them. meanwhile() is between the
+  // two; `later`: batches asked for after the first.
+  template <bool kTurned, class Meanwhile>
+  __device__ void fold_staying(int count, int later, A (&maxima)[kStates], A (&sums)[kStates],
+                               const Meanwhile& meanwhile) {
+    P extremes = no_extremes<kTurned>();
+    int place = fold_place_;
+#pragma unroll 1
+    for (int batch = 0; batch < batches_.count; ++batch, place = ring_.after(place)) {
+      await_but(later - batch);
+      add_extremes<kTurned>(place, of_batch(count, batch), extremes);
+    }
+    raise<kTurned>(extremes, maxima);
     if (ends_.folded.at >= 0) {
       const A number = number_of_end(ends_.folded);
       maxima[0] = folds::any_maximum(maxima[0], kTurned ? -number : number);
     }
-  }
-
-  // The maxima of a warp first, then powers around them. meanwhile() is between the two.
-  template <class Meanwhile>
-  __device__ void fold(int turn, int later, const Meanwhile& meanwhile) {
-    const int count = packs_in(turn).count;
-    const bool turned = fold_.scale < 0;
-    A maxima[kStates], sums[kStates] = {};
-#pragma unroll
-    for (A& max : maxima) max = -folds::kInfinity<A>;
-    if (turned)
-      find_maxima<true>(count, later, maxima);
-    else
-      find_maxima<false>(count, later, maxima);
     meanwhile();
     Exponent<A> exponents[kStates];
 #pragma unroll
     for (int c = 0; c < kStates; ++c) {
-      const A most = meet_lanes(maxima[c], kAcross, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
-      // Whoever has no number: a scale may be 0.
-      maxima[c] = most == -folds::kInfinity<A> ? most : most * (turned ? -fold_.scale : fold_.scale);
+      maxima[c] = scaled<kTurned>(meet_maxima(maxima[c]));
       exponents[c] = Exponent<A>::of(maxima[c], fold_.scale);
     }
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch, fold_place_ = ring_.after(fold_place_))
-      each_pack(fold_place_, of_batch(count, batch), [&](const P& pack, int) {
-        A of_pack = 0;
-#pragma unroll
-        for (int i = 0; i < kSize; ++i)
-          (kStates == 1 ? of_pack : sums[i % kStates]) += exponents[i % kStates].power(number_of<Source>(pack, i));
-        if constexpr (kStates == 1) sums[0] += of_pack;
-      });
+      add_powers(fold_place_, of_batch(count, batch), exponents, sums);
     if (ends_.folded.at >= 0) sums[0] += exponents[0].power(number_of_end(ends_.folded));
+  }
+
+  // A row that is longer than the ring: batch by batch, each in the place of one that was folded, until only the last
+  // ones stay.
+  template <bool kTurned>
+  __device__ void fold_passing(int count, A (&maxima)[1], A (&sums)[1]) {
+    if (ends_.folded.at >= 0) {
+      const A number = number_of_end(ends_.folded);
+      maxima[0] = scaled<kTurned>(kTurned ? -number : number);
+      sums[0] = Exponent<A>::of(maxima[0], fold_.scale).power(number);
+    }
+#pragma unroll 1
+    for (int batch = 0; batch < batches_.count; ++batch, fold_place_ = ring_.after(fold_place_)) {
+      await_but(batch <= again_ ? ring_.places() - 1 : batches_.count - 1 - batch);
+      const int packs = of_batch(count, batch);
+      P extremes = no_extremes<kTurned>();
+      add_extremes<kTurned>(fold_place_, packs, extremes);
+      A most[1] = {-folds::kInfinity<A>}, of_packs[1] = {};
+      raise<kTurned>(extremes, most);
+      measure_from(folds::any_maximum(maxima[0], scaled<kTurned>(most[0])), maxima[0], sums[0]);
+      add_powers(fold_place_, packs, {Exponent<A>::of(maxima[0], fold_.scale)}, of_packs);
+      sums[0] += of_packs[0];
+      if (batch < again_) ask();
+    }
+    measure_from(meet_maxima(maxima[0]), maxima[0], sums[0]);
+  }
+  __device__ static void measure_from(A larger, A& max, A& sum) {
+    sum *= Exponent<A>::shrink(max, larger);
+    max = larger;
+  }
+
+  template <bool kTurned, class Meanwhile>
+  __device__ void fold(int count, int later, A (&maxima)[kStates], A (&sums)[kStates], const Meanwhile& meanwhile) {
+    if constexpr (kIsRow)
+      if (again_ > 0) return fold_passing<kTurned>(count, maxima, sums);
+    fold_staying<kTurned>(count, later, maxima, sums, meanwhile);
+  }
+
+  template <class Meanwhile>
+  __device__ void fold(int turn, int later, const Meanwhile& meanwhile) {
+    const int count = packs_in(turn).count;
+    A maxima[kStates], sums[kStates] = {};
+#pragma unroll
+    for (A& max : maxima) max = -folds::kInfinity<A>;
+    if (fold_.scale < 0)
+      fold<true>(count, later, maxima, sums, meanwhile);
+    else
+      fold<false>(count, later, maxima, sums, meanwhile);
 #pragma unroll
     for (int c = 0; c < kStates; ++c) {
       const A sum = meet_lanes(sums[c], kAcross, kWarp, [](A a, A b) { return a + b; });
@@ -217,9 +279,12 @@ class Travel {
     for (int c = 0; c < kStates; ++c)
       maps[c] = Map(states[c], static_cast<A>(step_.scale), static_cast<A>(step_.alpha));
     const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
+    const int stay = batches_.count - again_;
+    if (again_ > 0) map_place_ = fold_place_;  // the first of those that stay has the place after the last one's
 #pragma unroll 1
-    for (int batch = 0; batch < batches_.count; ++batch) {
-      const int first = batch * loads_;
+    for (int nth = 0; nth < batches_.count; ++nth) {
+      if (nth >= stay) await_but(ring_.places() - 1);
+      const int batch = nth < stay ? again_ + nth : batches_.count - 1 - nth, first = batch * loads_;
       each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack, int u) {
         Pack<Out, kSize> results;
 #pragma unroll
@@ -232,6 +297,7 @@ class Travel {
       map_place_ = ring_.after(map_place_);
       ask();
     }
+    if (again_ > 0) fold_place_ = map_place_;
     EndOfRow<T> end = ends_.folded;  // a reference to either would keep all members out of registers
     if (lag_ > 0) end = ends_.waiting;
     if (end.at >= 0) {
@@ -251,7 +317,8 @@ class Travel {
   struct {
     EndOfRow<T> waiting, folded, next;
   } ends_;   // of the last turn, of this one, and of the one to come
-  int lag_;  // turns that a tile waits for its states
+  int again_;  // batches of a row that have no place at its end and are asked for again, the last ones first
+  int lag_;    // turns that a tile waits for its states
   int ask_place_ = 0, fold_place_ = 0, map_place_ = 0;
   int asked_ = 0, asked_turn_ = 0;
 };

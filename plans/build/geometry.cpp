@@ -264,7 +264,10 @@ double share_again(const Step& step) {
   const KernelKey& kernel = step.kernel;
   if (kernel.sink != SinkKind::softmax && kernel.sink != SinkKind::log_softmax) return 0;
   if (kernel.residency == Residency::none) return 1;
-  if (kernel.residency != Residency::shared || kernel.scope != Scope::grid) return 0;
+  if (kernel.scope != Scope::grid) return 0;
+  if (kernel.residency == Residency::ring)
+    return std::max(0.0, 1 - static_cast<double>(step.launch.shared_bytes) / static_cast<double>(tile_bytes(step)));
+  if (kernel.residency != Residency::shared) return 0;
   return std::max(0.0, 1 - static_cast<double>(step.launch.shared_bytes) / static_cast<double>(waiting_bytes(step)));
 }
 

@@ -25,6 +25,9 @@ struct Crew {
 constexpr Crew kPair{256, 2}, kOne{512, 1};
 constexpr double kMostOfRow = 1, kMostOfPanel = 0.75;  // blocks of a tile that are pairs, of the multiprocessors
 
+// Of the ring, where a row is longer: one is worked on while others come.
+constexpr Index kFewestPlacesOfPassing = 3;
+
 // Of shorter runs each has a place in shared memory for few elements, and a line might lie between two packs.
 constexpr Index kShortestRunBytes = 64;
 
@@ -76,6 +79,18 @@ Share share_of(Index parts, const Crew& crew, const Lines& lines, Index room) {
   return share;
 }
 
+// A row that is longer than all rings together, by all blocks: what has no room is read again. Panels are faster in two
+// launches: [262144,256] and [1048576,64] axis 0 0.58 and 0.57 of a copy, and 0.55 and 0.56 so.
+Journey past_the_rings(const Crew& crew, const Lines& lines, Index room, Index resident) {
+  const Share share = share_of(resident, crew, lines, room);
+  if (share.places < kFewestPlacesOfPassing) return {};
+  return {.threads = crew.threads,
+          .part = share.lines * lines.elements,
+          .parts = share.parts,
+          .groups = 1,
+          .shared_bytes = share.places * batch_bytes(crew.threads, share.batches.loads)};
+}
+
 Journey with(const Crew& crew, const Lines& lines, const Step& step, const DeviceFacts& device) {
   const Index resident = crew.of_multiprocessor * device.multiprocessors, tiles = step.launch.grid[1];
   const int columns = step.kernel.body == Body::columns ? kTravellingColumns : 1;
@@ -90,7 +105,8 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
   // Rows that are on the chip all at once need no ring: the tiles of meeting.h take 16.9 us for one of 2^22 elements,
   // rows that travel 18.4; 4 of 2^20 16.4 and 17.2.
   const Index least = fewest([](const Share& share) { return share.batches.count <= share.places; }).parts;
-  if (least == 0 || least * tiles <= resident) return {};
+  if (least == 0) return columns == 1 ? past_the_rings(crew, lines, room, resident) : Journey{};
+  if (least * tiles <= resident) return {};
   // A row waits for its numbers while the next is folded and one more batch comes, if there is room for that. Few
   // batches are better unless there are half as many groups more: [64,2^20] in one batch 0.86, in two 0.85; [90,750000]
   // 0.79 and 0.81, [56,1200000] 0.63 and 0.83.

@@ -45,7 +45,7 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_cluster", softmax_of({64, 1024, 2048}, {1}, kH200)},
       {"columns_in_grid", softmax_of({4096, 16384}, {0}, kH200)},
       {"columns_in_grid", softmax_of({16384, 256}, {0}, kH200)},
-      {"columns_first", reduce_of(ReduceOp::var, dense(DType::f32, {4096, 512, 7, 7}), {0, 2, 3}, kH200)},
+      {"columns_first", sum_of({4096, 512, 7, 7}, {0, 2, 3}, kH200)},
       {"permute_then_rows", scattered_rows()},
       {"split", sum_of({256 * kMillion}, {0}, kH200)},
       {"split", sum_of({256 * kMillion}, {0}, kHost)},

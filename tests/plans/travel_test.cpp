@@ -4,6 +4,7 @@
 
 #include <ndfold/travelling.h>
 
+#include "plans/build/geometry.h"
 #include "tests/plans/problems.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ bool travels(const ViewDesc& in, const DeviceFacts& device = kH200) {
 TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
   for (const DType type : {DType::f32, DType::bf16})
     for (const Index rows : {1, 3, 100, 3000})
-      for (Index length = 1 << 12; length <= 1 << 23;
+      for (Index length = 1 << 12; length <= 1 << 25;
            length = length * 5 / 4 / (rows == 100 ? 8 : 1) * (rows == 100 ? 8 : 1))
         for (const Index gap : {0, 8}) {
           SCOPED_TRACE(::testing::Message() << name(type) << ' ' << rows << ' ' << length << ' ' << gap);
@@ -48,8 +49,7 @@ TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
           const Step step = step_in_grid(in);
           const Index element = static_cast<Index>(size_bytes(type));
           if (step.kernel.residency != Residency::ring) {
-            const bool at_once = rows * length * element < kChipBytes, too_long = length * element >= kChipBytes;
-            EXPECT_TRUE(at_once || too_long);
+            EXPECT_LT(rows * length * element, kChipBytes) << "all at once";
             continue;
           }
           const Index line = kTravellingLineBytes / element;
@@ -59,7 +59,10 @@ TEST(Travel, PartsCoverARowAndFitIntoTheRing) {
           EXPECT_EQ(step.part % line, 0);
           EXPECT_GE(step.part * step.parts, length + most_skew);
           EXPECT_LE(step.part * element, batches.count * batch);
-          EXPECT_LE(batches.count, places);
+          const bool passes = batches.count > places;
+          EXPECT_EQ(passes, length * element >= kChipBytes);
+          EXPECT_EQ(passes, share_again(step) > 0);
+          EXPECT_TRUE(!passes || places >= 3);
           EXPECT_LE(batches.loads, kTravellingLoads);
           EXPECT_LE(places, kMostPlacesOfRing);
           expect_room(step, 1);
@@ -96,6 +99,9 @@ TEST(Travel, OtherRowsStay) {
   EXPECT_FALSE(travels(dense(DType::f32, {4, 1 << 20}))) << "all at once";
   EXPECT_FALSE(travels(dense(DType::f64, {512, 128256}))) << "a word has no room for doubles";
   EXPECT_TRUE(travels(dense(DType::f32, {512, 128257})));
+  EXPECT_FALSE(travels(dense(DType::f16, {1 << 24, 3}))) << "a row would lie in two packs";
+  EXPECT_FALSE(travels(dense(DType::f32, {1 << 23, 15})));
+  EXPECT_TRUE(travels(dense(DType::f32, {1 << 23, 16})));
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), DeviceFacts::a100())) << "rings would have two places";
   DeviceFacts tight = kH200;
   tight.shared_bytes_per_multiprocessor = tight.shared_bytes_per_block = 31 * 1024;
@@ -103,6 +109,18 @@ TEST(Travel, OtherRowsStay) {
   DeviceFacts narrow = kH200;
   narrow.threads_per_block = 256;
   EXPECT_FALSE(travels(dense(DType::f32, {512, 128256}), narrow)) << "kernels are compiled for their threads";
+}
+
+TEST(Travel, LongRowsPassTheRings) {
+  const auto strategy = [](DType type, const Dims& sizes, int axis) {
+    return plan(softmax_of(dense(type, sizes), {axis}, kH200)).strategy;
+  };
+  for (const Dims& sizes : {Dims{1, 1 << 24}, Dims{4, 1 << 24}, Dims{3, (1 << 23) + 1}, Dims{1, 1 << 28}})
+    EXPECT_EQ(strategy(DType::f32, sizes, 1), "rows_in_grid") << ::testing::PrintToString(sizes);
+  EXPECT_EQ(strategy(DType::bf16, {4, 1 << 25}, 1), "rows_in_grid");
+  EXPECT_EQ(strategy(DType::f32, {1, Index{1} << 30}, 1), "split") << "beyond 32-bit numbers of elements";
+  EXPECT_EQ(strategy(DType::f64, {1, 1 << 24}, 1), "split");
+  EXPECT_EQ(strategy(DType::f32, {1 << 18, 256}, 0), "split") << "panels do not";
 }
 
 TEST(Travel, SeveralAxesToo) {

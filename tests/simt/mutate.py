@@ -130,6 +130,14 @@ MUTANTS = [
     ("travel_late", "travelling.h", "await_but(later - batch);", "await_but(later - batch + 1);", "travelling_slowly"),
     ("travel_next", "travelling.h", "++asked_ == batches_.count", "++asked_ == batches_.count + 1", "travelling_slowly"),
     ("travel_lag", "travelling.h", "2 * batches_.count < ring_.places()", "2 * batches_.count <= 2 * ring_.places()", "travelling_slowly"),
+    ("travel_again", "travelling.h", "batches_.count + again_ - 1 - asked_", "asked_ - batches_.count", "travelling_past"),
+    ("travel_stay", "travelling.h", "again_ + nth", "nth", "travelling_past"),
+    ("travel_passing", "travelling.h", "if (again_ > 0) map_place_ = fold_place_;", "", "travelling_past"),
+    ("travel_after", "travelling.h", "if (again_ > 0) fold_place_ = map_place_;", "", "travelling_past"),
+    ("travel_returned", "travelling.h", "if (nth >= stay) await_but(ring_.places() - 1);", "", "travelling_past"),
+    ("travel_passed", "travelling.h", "batch <= again_ ? ring_.places() - 1", "batch <= again_ ? ring_.places()", "travelling_past"),
+    ("travel_last", "travelling.h", ": batches_.count - 1 - batch);", ": ring_.places() - 1);", "travelling_past"),
+    ("travel_measured", "travelling.h", "shrink(max, larger)", "shrink(larger, max)", "travelling_past"),
     ("travel_unread", "travelling_states.h", "is_there(words.at[i], marked));", "words.at[i] + marked != 7);", "travelling"),
     ("travel_parts", "travelling_states.h", "theirs[i] = part + i * kHop < parts_ ?", "theirs[i] = part + i * kHop < parts_ - 1 ?",
      "travelling"),
@@ -208,6 +216,8 @@ KERNELS = {
                                    "TravellingRows, simt::TravellingTuning>"),
     "travelling_slowly": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
                                           "TravellingRows, simt::TravellingTuning>"),
+    "travelling_past": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
+                                        "TravellingRows, simt::TravellingTuning>"),
     "travelling_runs": ("travelling.h", "travelling<Elements<float, float, 4>, Softmax<float>, ElementSink<float>, "
                                         "TravellingRuns, simt::TravellingTuning>"),
     "travelling_columns": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, "

@@ -52,6 +52,36 @@ TEST(travelling, every_element_of_every_turn) {
   EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kCases)));
 }
 
+// Rows that are longer than all rings together pass them, and what has no place is read again.
+TEST(travelling, longer_than_the_rings) {
+  struct Shape {
+    Sizes sizes;
+    AxisSet axes;
+    DType type = DType::f32;
+    Index shift = 0;
+  };
+  int travelled = 0;
+  const Shape kShapes[] = {{{1, 108544}, {1}},
+                           {{3, 150004}, {1}},
+                           {{2, 400001}, {1}},
+                           {{3, 299999}, {1}, DType::bf16},
+                           {{3, 160001}, {1}, DType::f32, 1},
+                           {{250, 2, 804}, {0, 2}}};
+  for (const auto& [sizes, axes, type, shift] : kShapes)
+    for (const std::uint64_t seed : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
+      Array in(dense(type, sizes), shift), out(dense(type, sizes), 0);
+      fill(in, Values::mixed);
+      const SoftmaxSpec spec{.axes = axes,
+                             .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
+                             .scale = seed == 1 ? 0.75 : -1.5};
+      const Judged run = simulate(spec, in, out, rows_in_grid(), {.seed = seed, .slowness = seed == 1 ? 1 : 50});
+      EXPECT_EQ(run.failure, "");
+      travelled += run.whole_packs || run.elements;
+    }
+  EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kShapes)));
+}
+
 // Results that begin elsewhere in a pack than their elements do not travel, nor what begins elsewhere in one where
 // parts have no room for it; in place, what was read may be written over.
 TEST(travelling, other_buffers) {
@@ -118,18 +148,19 @@ TEST(travelling, elements_one_by_one) {
 
 // NaN, infinities and rows of -inf alone go through the words as they go through a block.
 TEST(travelling, what_is_not_finite) {
-  constexpr Index kRows = 7, kLength = 17024;
-  for (const double scale : {1.0, -2.0, 0.0}) {
-    SCOPED_TRACE(scale);
-    Array in(dense(DType::f32, {kRows, kLength})), out(dense(DType::f32, {kRows, kLength}));
+  constexpr Index kRows = 7;
+  for (const auto& [length, scale] :
+       {std::pair<Index, double>{17024, 1}, {17024, -2}, {17024, 0}, {130004, 1}, {130004, -2}, {130003, 0}}) {
+    SCOPED_TRACE(::testing::Message() << length << ' ' << scale);
+    Array in(dense(DType::f32, {kRows, length})), out(dense(DType::f32, {kRows, length}));
     fill(in, Values::mixed);
     constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
-    in.set(kLength - 1, kNaN);
-    in.set(kLength + kLength / 2, kInf);
-    in.set(2 * kLength, -kInf);
-    for (Index i = 0; i < kLength; ++i) in.set(3 * kLength + i, -kInf);
-    for (Index i = kLength / 3; i < kLength; ++i) in.set(4 * kLength + i, -kInf);  // all of the second part
-    in.set(kRows * kLength - 1, -kNaN);
+    in.set(length - 1, kNaN);
+    in.set(length + length / 2, kInf);
+    in.set(2 * length, -kInf);
+    for (Index i = 0; i < length; ++i) in.set(3 * length + i, -kInf);
+    for (Index i = length / 3; i < length; ++i) in.set(4 * length + i, -kInf);  // all of the second part
+    in.set(kRows * length - 1, -kNaN);
     const Judged run = simulate(SoftmaxSpec{.axes = {1}, .scale = scale}, in, out, rows_in_grid());
     EXPECT_EQ(run.failure, "");
     EXPECT_TRUE(run.whole_packs);
