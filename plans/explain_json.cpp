@@ -85,6 +85,7 @@ Json step_json(const Step& step) {
           {"index_offset", step.index_offset},
           {"part", step.part},
           {"parts", step.parts},
+          {"outputs_side_by_side", step.outputs_side_by_side},
           {"repeat", step.repeat},
           {"count", step.count},
           {"ddof", step.ddof},

@@ -150,7 +150,7 @@ constexpr Index exchange_counter_bytes(Index tiles, Index groups) {
 
 /// One launch. A fold visits `kept` outputs × `reduced` elements, both in row-major order of their axes (last is
 /// fastest). With `parts` > 1 each output is folded by that many blocks of `part` consecutive elements; state p of
-/// output k then goes to index k · parts + p.
+/// output k then goes to index k · parts + p, or to p · outputs + k where `outputs_side_by_side`.
 struct Step {
   KernelKey kernel = {};
   std::vector<Axis> kept = {};
@@ -160,6 +160,7 @@ struct Step {
   Index index_offset = 0;  ///< argmax, argmin: added to every index (axes that were flipped)
   Index part = 0;          ///< reduced elements of one block
   Index parts = 1;         ///< blocks that share an output
+  bool outputs_side_by_side = false;  ///< CPU, columns: states of a part are one run of memory
   Index repeat = 1;        ///< every element stands for this many equal ones (stride-0 reduced axes)
   Index count = 0;         ///< n of finalize: elements behind one output, repeats included
   Index ddof = 0;

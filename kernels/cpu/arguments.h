@@ -23,6 +23,7 @@ struct Arguments {
   SinkKind sink = SinkKind::store;
   Residency residency = Residency::none;
   Index part = 0, parts = 1;
+  bool outputs_side_by_side = false;  ///< states of columns; else those of an output's parts are
   Index panel = 0;  ///< elements of a columns block along the innermost kept axis; 0 for rows
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   double scale = 1, alpha = 1;

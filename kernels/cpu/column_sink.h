@@ -60,8 +60,8 @@ void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlo
   sink_states(step, fold, states, columns,
               {.out = advance(block.out, step.output, first * block.column.out),
                .out_stride = block.column.out,
-               .block = block.first_state + first * step.parts,
-               .block_stride = step.parts,
+               .block = block.state(step, first),
+               .block_stride = ColumnBlock::state_pitch(step),
                .stream = streams_results(step)});
 }
 

@@ -17,7 +17,7 @@ struct ColumnBlock {
   std::byte* out;       // of its first column's output
   Index columns;
   Index begin, end;   // reduced elements
-  Index first_state;  // of its first column; the next column's is `parts` further
+  Index first_output, part;
   Index blocks;       // that it takes
   Axis column;        // strides from one column to the next
 
@@ -25,7 +25,8 @@ struct ColumnBlock {
 
   ColumnBlock(const Arguments& step, Index block, Index most = 1) : column(inner(step.kept)) {
     const Index panels = column.size <= step.panel ? 1 : (column.size + step.panel - 1) / step.panel;
-    Index panel = 0, part = 0, line = 0;
+    Index panel = 0, line = 0;
+    part = 0;
     if (block > 0) panel = block % panels, part = block / panels % step.parts, line = block / panels / step.parts;
     const Index first = panel * step.panel;
     const Odometer lines(outer(step.kept), line);
@@ -35,8 +36,15 @@ struct ColumnBlock {
     columns = std::min(blocks * step.panel, column.size - first);
     begin = part * step.part;
     end = std::min(begin + step.part, elements(step.reduced));
-    first_state = (line * column.size + first) * step.parts + part;
+    first_output = line * column.size + first;
   }
+
+  /// Where a column's state goes, and how much further the next one's.
+  Index state(const Arguments& step, Index at) const {
+    const Index output = first_output + at;
+    return step.outputs_side_by_side ? part * elements(step.kept) + output : output * step.parts + part;
+  }
+  static Index state_pitch(const Arguments& step) { return step.outputs_side_by_side ? 1 : step.parts; }
 };
 
 /// The rows of a leaf: up to kLeafRows of them, as T, side by side for `columns` columns from `first` on.

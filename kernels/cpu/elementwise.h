@@ -51,7 +51,7 @@ void map_run(MapKind map, const A* x, A* y, Index n, A value, A alpha) {
 template <class A>
 MaxAndSum<LanesOf<A>> states_at(const Arguments& step, const ColumnBlock& block, const Tile& tile, int group) {
   using V = LanesOf<A>;
-  const Index begin = block.first_state / step.parts + tile.first;
+  const Index begin = block.first_output + tile.first;
   A max[kLanes<V>], sum[kLanes<V>];
   for (Index l = 0; l < kLanes<V>; ++l) {
     const Index column = std::min(ColumnPlace<V>::first(group, tile.columns) + l, tile.columns - 1);
@@ -106,7 +106,7 @@ void map_columns(const Arguments& step, Index first, Index last) {
   for (Index at = first; at < last;) {
     const ColumnBlock block(step, at, last - at);
     if (are_whole_rows<A>(step, block)) {
-      const Index begin = block.first_state / step.parts;
+      const Index begin = block.first_output;
       map_whole_rows<kMap, A>(step, block, [&](Index c) { return value_at<MaxAndSum<A>>(step, begin + c); });
       at += block.blocks;
     } else {

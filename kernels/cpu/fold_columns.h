@@ -187,14 +187,15 @@ inline constexpr Index kJoinedColumns = std::min<Index>(kStripBytes<F<LanesOf<A>
 /// How many rows are folded as one; 1 where they stay as they are. Two lines or fewer are joined to fill lanes. Beyond
 /// the caches rows of less than a page are joined to strips, for what is read in turns within a page is no stream
 /// ([65536,256] f32 on a Zen 4: 12 GB/s apart, 27 so; axis 1 of [256,256,256] f32: 12, 29; of u8 [256,512,512]: 10,
-/// 30); in them that costs more than it wins, and blocks of 16 KiB win nothing.
+/// 30); in them that costs more than it wins (argmax of [16,512,512] axis 1 on a Xeon: 27 GB/s apart, 22 so), and
+/// blocks of 16 KiB win nothing.
 template <template <class> class F, class A, class T>
 Index rows_together(const Arguments& step, const ColumnBlock& block) {
   constexpr Index kFew = 128, kJoinedFew = 1 << 10, kPage = 4 << 10;
-  constexpr Index kSmallBlock = 16 << 10, kCachedBlock = 512 << 10, kCached = 24 << 20;
+  constexpr Index kSmallBlock = 16 << 10, kCached = 24 << 20;
   const Index row = block.columns * Index{sizeof(T)}, bytes = row * (block.end - block.begin);
   const Index all = elements(step.kept) * elements(step.reduced) * Index{sizeof(T)};
-  const bool is_stream = row <= kPage && (bytes > kCachedBlock || (bytes > kSmallBlock && all > kCached));
+  const bool is_stream = row <= kPage && bytes > kSmallBlock && all > kCached;
   if (!is_stream && row > kFew) return 1;
   constexpr Index kFewColumns = std::min(kJoinedFew / static_cast<Index>(sizeof(T)), kJoinedColumns<F, A, T>);
   return JoinedRows::together(step, block, is_stream ? kJoinedColumns<F, A, T> : kFewColumns);

@@ -24,7 +24,11 @@ class TreesSideBySide {
   /// The next state of each output: that of output i lies i · stride states further on.
   void push(const std::byte* from, Index stride) {
     State* const next = digit(0) + (pushed_ & 1) * outputs_;
-    for (Index i = 0; i < outputs_; ++i) std::memcpy(next + i, from + i * stride * Index{sizeof(State)}, sizeof(State));
+    if (stride == 1)
+      std::memcpy(next, from, static_cast<std::size_t>(outputs_) * sizeof(State));
+    else
+      for (Index i = 0; i < outputs_; ++i)
+        std::memcpy(next + i, from + i * stride * Index{sizeof(State)}, sizeof(State));
     int level = 0;
     for (std::uint64_t carry = pushed_; carry & 1; carry >>= 1, ++level)
       combine(digit(level), digit(level) + outputs_, (carry & 2) != 0 ? digit(level + 1) + outputs_ : digit(level + 1));
@@ -63,7 +67,7 @@ template <template <class> class F, class A>
 void merge_rows(const Arguments& step, Index first, Index last) {
   using State = typename F<A>::State;
   const auto fold = make_fold<F<A>>({.scale = step.scale, .ddof = step.ddof});
-  const Index reduced = elements(step.reduced), each = std::min(step.part, reduced);
+  const Index reduced = elements(step.reduced), pitch = inner(step.reduced).in, each = std::min(step.part, reduced);
   Index part = first % step.parts;
   Stretches kept(step.kept, first / step.parts);
   const Index most = step.parts > 1 ? 1 : std::min<Index>(256, TreesSideBySide<F<A>>::most(each));
@@ -73,7 +77,7 @@ void merge_rows(const Arguments& step, Index first, Index last) {
     TreesSideBySide<F<A>> trees(fold, scratch, each, outputs.count);
     const Index end = std::min((part + 1) * step.part, reduced);
     for (Index i = part * step.part; i < end; ++i)
-      trees.push(step.in + (outputs.in + i) * Index{sizeof(State)}, kept.run().in);
+      trees.push(step.in + (outputs.in + i * pitch) * Index{sizeof(State)}, kept.run().in);
     sink_states(step, fold, trees.result(), outputs.count,
                 {.out = place_of(step, outputs.out), .out_stride = kept.run().out, .block = block, .block_stride = 1});
     block += outputs.count;

@@ -34,6 +34,10 @@ void sink_states(const Arguments& step, const F& fold, const typename F::State* 
   using State = typename F::State;
   if (step.sink == SinkKind::store_state) {
     std::byte* at = step.out + to.block * static_cast<Index>(sizeof(State));
+    if (to.block_stride == 1) {
+      std::memcpy(at, states, static_cast<std::size_t>(count) * sizeof(State));
+      return;
+    }
     for (Index i = 0; i < count; ++i, at += to.block_stride * static_cast<Index>(sizeof(State)))
       std::memcpy(at, states + i, sizeof(State));
     return;

@@ -21,15 +21,18 @@ constexpr Index kWorthSharingAgain = Index{1} << 16;  // of a softmax that is re
 constexpr Index kEnoughThatWait = 8;  // blocks of a softmax read once: a split reads twice, two exponentials an element
 constexpr Index kSmallestPart = Index{1} << 15;     // elements, for a core
 constexpr Index kReadOnceColumns = 256;             // rows of a softmax: fewer are no work for the blocks of a fold
-constexpr Index kReadForState = 64;                 // bytes of elements for each of a state: it is written and read
+constexpr Index kReadForState = 256;             // bytes of elements for each of a state: it is written and read
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
 constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
+// States of columns lie side by side on a CPU: one run of memory from a block, and lanes merge them.
 Step whole_step(const Problem& problem, const DeviceFacts& device) {
-  return fold_to_share("split", problem, preferred_body(problem, device), device);
+  Step step = fold_to_share("split", problem, preferred_body(problem, device), device);
+  step.outputs_side_by_side = is_cpu(device) && step.kernel.body == Body::columns;
+  return step;
 }
 
 // Elements of a part, so that a CPU's parts do not depend on how many cores it has.

@@ -121,9 +121,10 @@ Step merge_step(const Step& first, Buffer states, Index parts) {
   step.kernel.body = Body::rows;
   step.kernel.source = SourceKind::states;
   step.kernel.residency = Residency::none;
-  step.kept = dense_axes(first.kept, parts);
+  step.outputs_side_by_side = false;
+  step.kept = dense_axes(first.kept, first.outputs_side_by_side ? 1 : parts);
   for (std::size_t i = 0; i < step.kept.size(); ++i) step.kept[i].out = first.kept[i].out;
-  step.reduced = {{.size = parts, .in = 1, .out = 0}};
+  step.reduced = {{.size = parts, .in = first.outputs_side_by_side ? elements(first.kept) : 1, .out = 0}};
   step.in_offset = 0;
   step.part = parts;
   step.parts = 1;
@@ -169,6 +170,7 @@ Step permute_step(DType type, std::vector<Axis> axes, Buffer in, Buffer out, con
 
 Step elementwise_step(MapKind map, const Step& rows, Buffer in, DType input, Buffer out, DType output, Buffer values) {
   Step step = rows;
+  step.outputs_side_by_side = false;
   step.kernel.body = Body::elementwise;
   step.kernel.map = map;
   step.kernel.input = input;

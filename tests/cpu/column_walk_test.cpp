@@ -67,7 +67,9 @@ TEST(column_block, covers_every_output_and_part_once) {
     step.out = out;
     const Index outputs = simd::elements(step.kept), n = simd::elements(step.reduced);
     std::vector<int> seen(static_cast<std::size_t>(outputs * n));
-    std::vector<int> states(static_cast<std::size_t>(outputs * step.parts));
+    std::vector<int> states(static_cast<std::size_t>(outputs * step.parts)), beside(states);
+    cpu::Arguments side_by_side = step;
+    side_by_side.outputs_side_by_side = true;
     for (Index b = 0; b < blocks_of(step); ++b) {
       const simd::ColumnBlock block(step, b);
       EXPECT_LE(block.columns, step.panel);
@@ -77,12 +79,16 @@ TEST(column_block, covers_every_output_and_part_once) {
             (block.out - out) / 4 + c * block.column.out;  // outputs are dense: the offset is the number
         const Index input = (block.in - data.zero()) / 4 + c * block.column.in;
         EXPECT_EQ(input, output);
-        ++states[static_cast<std::size_t>(block.first_state + c * step.parts)];
+        ++states[static_cast<std::size_t>(block.state(step, c))];
+        ++beside[static_cast<std::size_t>(block.state(side_by_side, c))];
+        EXPECT_EQ(block.state(step, c), output * step.parts + block.part);
+        EXPECT_EQ(block.state(side_by_side, c), block.part * outputs + output);
         for (Index r = block.begin; r < block.end; ++r) ++seen[static_cast<std::size_t>(output * n + r)];
       }
     }
     for (const int count : seen) ASSERT_EQ(count, 1);
     for (const int count : states) ASSERT_EQ(count, 1);
+    for (const int count : beside) ASSERT_EQ(count, 1);
   }
 }
 
@@ -107,7 +113,7 @@ void expect_rows(DType type, bool columns_inside, Index step_of_elements) {
           EXPECT_EQ(rows.lowest_index(count), rows.index(0));
           for (int r = 0; r < count; ++r, ++at)
             for (Index c = 0; c < columns; ++c) {
-              const Index output = (block.first_state - block.begin / step.part) / step.parts + first + c;
+              const Index output = block.first_output + first + c;
               const auto k = static_cast<std::size_t>(output), i = static_cast<std::size_t>(at);
               ASSERT_EQ(rows.row(r)[c], static_cast<A>(kept[k] + reduced[i]));
               ASSERT_EQ(rows.index(r), at);

@@ -56,6 +56,7 @@ Arguments bind(const Step& step) {
   bound.residency = step.kernel.residency;
   bound.part = step.part;
   bound.parts = step.parts;
+  bound.outputs_side_by_side = step.outputs_side_by_side;
   bound.panel = step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input));
   bound.repeat = step.repeat;
   bound.count = step.count;
