@@ -52,7 +52,8 @@ class Question:
 
     @property
     def name(self):
-        limits = [f"{key} {self.row[key]}" for key in ("reduced_up_to", "bytes_up_to") if self.row[key]]
+        names = ("reduced_up_to", "bytes_up_to", "element_up_to")
+        limits = [f"{key} {self.row[key]}" for key in names if self.row[key]]
         return " ".join([self.row["strategy"], *limits, *["softmax only"] * (self.row["softmax_only"] == "1")])
 
     def candidates(self):

@@ -77,10 +77,13 @@ bool passes_the_rings(const Step& step) { return step.kernel.residency == Reside
 
 double travelling_efficiency(const Step& step, double blocks) {
   if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
-  if (step.kernel.body == Body::columns) return one_by_one(step) * on_stairs(kTravellingPanels, blocks);
+  const bool half = size_bytes(step.kernel.input) == 2;
+  if (step.kernel.body == Body::columns)
+    return one_by_one(step) * on_stairs(kTravellingPanels, blocks) *
+           (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
   return one_by_one(step) * on_stairs(kTravellingRows, blocks) *
-         (size_bytes(step.kernel.input) == 2 ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);
+         (half ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);
 }
 
 double sharing_efficiency(const Step& step) {

@@ -6,7 +6,7 @@ namespace ndfold {
 
 /// At whose multiples parts of rows begin; columns travel in panels as wide as that.
 inline constexpr Index kTravellingLineBytes = 128;
-inline constexpr int kTravellingColumns = 32;  ///< of a panel
+constexpr int travelling_columns(Index element_bytes) { return static_cast<int>(kTravellingLineBytes / element_bytes); }
 
 /// Packs of a lane that are one batch at most, which takes one place of the ring.
 inline constexpr int kTravellingLoads = 8;
@@ -32,11 +32,11 @@ inline constexpr Index kTurnsOfPlaces = 32, kPlaceBytes = 24;
 inline constexpr Index kMostPlacesOfRing = 6;  ///< fewer turns than those are on their way
 
 /// Shared bytes before the ring, of blocks of so many threads whose tiles are so many columns: states of all warps, of
-/// the whole, and of columns those that warps read; places of turns. Whole lines: where shared memory has its lines
-/// elsewhere than device memory, copies take a third of the bandwidth more.
+/// the whole (of columns what is made of it), and of columns those that warps read; places of turns. Whole lines: where
+/// shared memory has its lines elsewhere than device memory, copies take a third of the bandwidth more.
 constexpr Index travelling_states_bytes(int threads, int columns) {
   constexpr Index kWarp = 32, kStateBytes = 8;
-  const Index states = (columns > 1 ? 2 : 1) * (threads / kWarp) + 1;
+  const Index states = (columns > 1 ? 2 : 1) * (threads / kWarp + 1);
   const Index bytes = states * columns * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
   return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
 }

@@ -2,6 +2,7 @@
 // with it until they are written.
 #pragma once
 #include "kernels/cuda/column_waiting.h"
+#include "kernels/cuda/kept.h"
 
 namespace ndfold::cuda {
 
@@ -50,12 +51,12 @@ __device__ inline void write_places(const Arguments& step, Index* places) {
   block.sync();
 }
 
-/// A lane's columns of the rows of its slot, as numbers, scaled: kKept rows at most. What is missing is -inf, whose
-/// power is 0.
+/// A lane's columns of the rows of its slot: kKept rows at most.
 template <class Source, int kKept>
 class ColumnsInRegisters {
   using A = typename Source::Value;
   using Element = typename Source::Element;
+  using Loaded = typename Kept<Source, kKept>::Loaded;
   static constexpr int kSize = Source::kSize;
 
  public:
@@ -65,57 +66,31 @@ class ColumnsInRegisters {
 
   template <bool kLooksUp>
   __device__ void load(const Places& places, A scale) {
-    Pack<Element, kSize> packs[kKept] = {};
+    Loaded packs[kKept] = {};
     RowsOfColumn<kLooksUp, const Element> rows(reinterpret_cast<const Element*>(step_.in) + panel_.in,
                                                step_.walk.near[0].in, places);
     if (panel_.is_whole(step_)) {
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
         const Element* const at = rows.next(k < count_);
-        if (k < count_) packs[k] = load_whole<Source>(at, 1);
+        if (k < count_) packs[k] = whole_pack(at);
       }
     } else {
       const Index apart = step_.lane_axis.in * panel_.pitch;
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
         const Element* at = rows.next(k < count_);
+        PackOf<Source> pack = {};
 #pragma unroll
         for (int c = 0; c < kSize; ++c, at += apart)
-          if (k < count_of(c)) packs[k].at[c] = *at;
+          if (k < count_of(c)) pack.at[c] = *at;
+        packs[k] = std::bit_cast<Loaded>(pack);
       }
     }
-#pragma unroll
-    for (int k = 0; k < kKept; ++k)
-#pragma unroll
-      for (int c = 0; c < kSize; ++c)
-        numbers_[k][c] = k < count_ ? number_of<Source>(packs[k], c) * scale : -folds::kInfinity<A>;
+    kept_.keep(packs, count_, scale);
   }
 
-  __device__ void maxima(A (&to)[kSize]) const {
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      to[c] = numbers_[0][c];
-#pragma unroll
-      for (int k = 1; k < kKept; ++k) to[c] = folds::any_maximum(to[c], numbers_[k][c]);
-    }
-  }
-
-  /// kReplace: powers take the places of the numbers.
-  template <bool kReplace>
-  __device__ void sums_of_powers(const A (&maxima)[kSize], A (&to)[kSize]) {
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      const auto exponent = Exponent<A>::of(maxima[c], A(1));
-      A sums[2] = {};
-#pragma unroll
-      for (int k = 0; k < kKept; ++k) {
-        const A power = exponent.power(numbers_[k][c]);
-        sums[k % 2] += power;
-        if constexpr (kReplace) numbers_[k][c] = power;
-      }
-      to[c] = sums[0] + sums[1];
-    }
-  }
+  __device__ Kept<Source, kKept>& kept() { return kept_; }
 
   /// Writes maps[c](number) of each.
   template <bool kLooksUp, class Out, class Map>
@@ -127,7 +102,7 @@ class ColumnsInRegisters {
         Out* const at = rows.next(k < count_);
         Out mapped[kSize];
 #pragma unroll
-        for (int c = 0; c < kSize; ++c) mapped[c] = to_element<Out>(maps[c](numbers_[k][c]));
+        for (int c = 0; c < kSize; ++c) mapped[c] = to_element<Out>(maps[c](kept_.number(k, c)));
         if (k < count_) store_whole(mapped, at);
       }
     } else {
@@ -137,19 +112,23 @@ class ColumnsInRegisters {
         Out* at = rows.next(k < count_);
 #pragma unroll
         for (int c = 0; c < kSize; ++c, at += apart)
-          if (k < count_of(c)) *at = to_element<Out>(maps[c](numbers_[k][c]));
+          if (k < count_of(c)) *at = to_element<Out>(maps[c](kept_.number(k, c)));
       }
     }
   }
 
  private:
+  __device__ static Loaded whole_pack(const Element* at) {
+    return std::bit_cast<Loaded>(*reinterpret_cast<const PackOf<Source>*>(at));
+  }
+
   // Rows of a column: none of one that is not there.
   __device__ int count_of(int column) const { return column >= panel_.low && column < panel_.high ? count_ : 0; }
 
   const Arguments& step_;
   const Panel<kSize>& panel_;
   int count_;
-  A numbers_[kKept][kSize];
+  Kept<Source, kKept> kept_;
 };
 
 /// Over all lanes of a block with the same columns. Maxima and sums have an area each, of a state for every lane.
@@ -164,18 +143,20 @@ __device__ void meet_in_half(int half, const F& fold, typename F::State (&number
 }
 
 template <class Source, class Out, class Map, int kKept, class F>
-__device__ void map_in_registers(const Arguments& step, const F& fold, const ColumnLanes& lanes, const Places& places,
-                                 ColumnsInRegisters<Source, kKept>& columns) {
+[[gnu::always_inline]] inline __device__ void map_in_registers(const Arguments& step, const F& fold,
+                                                               const ColumnLanes& lanes, const Places& places,
+                                                               ColumnsInRegisters<Source, kKept>& columns) {
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
   A maxima[kSize], sums[kSize];
-  columns.maxima(maxima);
+  columns.kept().maxima(maxima);
   meet_in_half<Source>(0, fold.pivot_fold(), maxima, lanes);
-  columns.template sums_of_powers<std::is_same_v<Map, PowerMap<A>>>(maxima, sums);
+  columns.kept().template sums_of_powers<std::is_same_v<Map, PowerMap<A>>>(maxima, sums);
   meet_in_half<Source>(1, folds::Sum<A>(), sums, lanes);
   Map maps[kSize];
 #pragma unroll
-  for (int c = 0; c < kSize; ++c) maps[c] = Map({maxima[c], sums[c]}, A(1), static_cast<A>(step.alpha));
+  for (int c = 0; c < kSize; ++c)
+    maps[c] = Map({maxima[c], sums[c]}, columns.kept().scale(), static_cast<A>(step.alpha));
   if (step.walk.rank > 1)
     columns.template store<true, Out>(places, maps);
   else
@@ -184,7 +165,8 @@ __device__ void map_in_registers(const Arguments& step, const F& fold, const Col
 
 /// All tiles of a block whose lanes have kRows rows each, or one less.
 template <int kRows, class Source, class Out, class F>
-__device__ void map_tiles(const Arguments& step, const F& fold, const ColumnLanes& lanes, const Places& places) {
+[[gnu::always_inline]] inline __device__ void map_tiles(const Arguments& step, const F& fold, const ColumnLanes& lanes,
+                                                        const Places& places) {
   using A = typename Source::Value;
   const RowsOfSlot rows{0, step.reduced, places.slot, places.slots};
   const int count = places.slot < places.slots ? rows.of_slot() : 0;
@@ -197,7 +179,7 @@ __device__ void map_tiles(const Arguments& step, const F& fold, const ColumnLane
       columns.template load<false>(places, fold.scale);
     const Places to{places.of + step.reduced, places.slot, places.slots};
     if (step.map == MapKind::softmax)
-      map_in_registers<Source, Out, PowerMap<A>>(step, fold, lanes, to, columns);
+      map_in_registers<Source, Out, typename Kept<Source, kRows>::Powers>(step, fold, lanes, to, columns);
     else
       map_in_registers<Source, Out, LogSoftmaxMap<A>>(step, fold, lanes, to, columns);
   }
@@ -205,8 +187,8 @@ __device__ void map_tiles(const Arguments& step, const F& fold, const ColumnLane
 
 /// The loop for lanes of `most` rows: what is computed for rows that are not there takes as long as for those that are.
 template <int kRows, int kFewest, class Source, class Out, class F>
-__device__ void map_tiles_of(int most, const Arguments& step, const F& fold, const ColumnLanes& lanes,
-                             const Places& places) {
+[[gnu::always_inline]] inline __device__ void map_tiles_of(int most, const Arguments& step, const F& fold,
+                                                           const ColumnLanes& lanes, const Places& places) {
   constexpr int kFewer = kRows - (kRows > 8 ? 2 : 1);
   if constexpr (kFewer >= kFewest)
     if (most <= kFewer) return map_tiles_of<kFewer, kFewest, Source, Out>(most, step, fold, lanes, places);

@@ -23,10 +23,10 @@ Found kept() {
 
 template <template <class, class, int> class Loaded, class T, class F, class Sink>
 Found kept_in_registers(int rows) {
-  constexpr int kBlocks = sizeof(T) < sizeof(float) ? 3 : 4;  // 8 columns a lane, or 4
-  if (rows == 4) return kept<Loaded, T, F, Sink, 4, kBlocks>();
+  constexpr bool kHalf = sizeof(T) < sizeof(float);
+  if (rows == 4) return kept < Loaded, T, F, Sink, 4, kHalf ? 3 : 4 > ();
   if (rows == 8) return kept<Loaded, T, F, Sink, 8, 3>();
-  return kept<Loaded, T, F, Sink, 16, 2>();
+  return kept < Loaded, T, F, Sink, 16, kHalf ? 4 : 2 > ();
 }
 
 template <class Line, class F, class Sink, MapKind kMap>
@@ -122,15 +122,12 @@ Found scattered_rows(const KernelKey& key, const Layout& layout, bool packs) {
   return or_with_elements<Strided, F, Sink>(key, with_cut_runs<Dense, F, Sink>(key, with_packs));
 }
 
-// The kernel for tiles that travel, or none: not for 16-bit columns, which reach 0.56 to 0.62 of a copy, nor for less
-// than 32 bits at a time.
+// The kernel for tiles that travel, or none: not for less than 32 bits at a time.
 template <template <class, int> class TilesOf, class Source, class F, class Sink>
 Kernel travelling_kernel(const KernelKey& key) {
   using T = typename Source::Element;
-  constexpr bool kSuits = TilesOf<Source, kThreads>::kAcross == 1 || sizeof(T) == 4;
   constexpr int kBytes = Source::kSize * static_cast<int>(sizeof(T)), kLoads = kTravellingLoads * kVectorBytes / kBytes;
-  if constexpr (kSuits && std::is_same_v<typename Source::Value, float> && std::is_same_v<typename Sink::Out, T> &&
-                kBytes >= 4)
+  if constexpr (std::is_same_v<typename Source::Value, float> && std::is_same_v<typename Sink::Out, T> && kBytes >= 4)
     return key.tuning.threads <= kFewThreads
                ? Kernel(travelling<Source, F, Sink, TilesOf, Tuned<kFewThreads, kLoads, 2>>)
                : Kernel(travelling<Source, F, Sink, TilesOf, Tuned<kThreads, kLoads>>);

@@ -84,11 +84,14 @@ class Travel {
     if (asked_turn_ < places_.turns()) {
       const auto packs = packs_in(asked_turn_);
       const int batch = asked_ < batches_.count ? asked_ : batches_.count + again_ - 1 - asked_;
-      const int first = batch * loads_, left = of_batch(packs.count, batch);
+      const int left = of_batch(packs.count, batch);
+      auto walk = packs.from(batch * loads_);
       P* const to = ring_.packs(ask_place_);
 #pragma unroll
-      for (int u = 0; u < kLoads; ++u)
-        if (u < left) copy_later(to + u * kThreads, reinterpret_cast<const P*>(packs.at(first + u)));
+      for (int u = 0; u < kLoads; ++u) {
+        if (u >= left) break;
+        copy_later(to + u * kThreads, reinterpret_cast<const P*>(walk.next()));
+      }
       if (++asked_ == batches_.count + again_) asked_ = 0, ++asked_turn_;
     }
     end_copies();
@@ -101,7 +104,7 @@ class Travel {
     return left < 0 ? 0 : left < loads_ ? left : loads_;
   }
 
-  // work(pack, u) of a lane's packs of a batch that came: kLoads, … 4, 2 and 1 of them at a time, as many as there are.
+  // work(pack) of a lane's packs of a batch that came: kLoads, … 4, 2 and 1 of them at a time, as many as there are.
   // What goes on at once has no branches in between: eight packs of 16-bit elements, one after the other, take twice as
   // long.
   template <class Work>
@@ -115,7 +118,7 @@ class Travel {
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) packs[u] = from[(first + u) * kThreads];
 #pragma unroll
-      for (int u = 0; u < kAtOnce; ++u) work(packs[u], first + u);
+      for (int u = 0; u < kAtOnce; ++u) work(packs[u]);
       first += kAtOnce;
     }
     if constexpr (kAtOnce > 1) each_pack<kAtOnce / 2>(from, count, first, work);
@@ -150,7 +153,7 @@ class Travel {
   }
   template <bool kTurned>
   __device__ void add_extremes(int place, int count, P& extremes) const {
-    each_pack(place, count, [&](const P& pack, int) { extremes = any_extreme<kTurned>(extremes, pack); });
+    each_pack(place, count, [&](const P& pack) { extremes = any_extreme<kTurned>(extremes, pack); });
   }
   template <bool kTurned>
   __device__ static void raise(const P& extremes, A (&maxima)[kStates]) {
@@ -170,7 +173,7 @@ class Travel {
     return meet_lanes(max, kAcross, kWarp, [](A a, A b) { return folds::any_maximum(a, b); });
   }
   __device__ void add_powers(int place, int count, const Exponent<A> (&exponents)[kStates], A (&sums)[kStates]) const {
-    each_pack(place, count, [&](const P& pack, int) {
+    each_pack(place, count, [&](const P& pack) {
       A of_pack = 0;
 #pragma unroll
       for (int i = 0; i < kSize; ++i)
@@ -258,41 +261,40 @@ class Travel {
 #pragma unroll
     for (int c = 0; c < kStates; ++c) {
       const A sum = meet_lanes(sums[c], kAcross, kWarp, [](A a, A b) { return a + b; });
-      if (lane_of_warp() < kAcross) states_.put(lane_of_warp() * kStates + c, {maxima[c], sum});
+      if (lane_of_warp() < kAcross) states_.put(c * kAcross + lane_of_warp(), {maxima[c], sum});
     }
   }
 
   // Writes a tile, and asks for what comes into its places.
   __device__ void finish(int turn) {
-    WordState states[kStates];
-    states_.whole(thread_of_block() % kAcross * kStates, states);
     if (step_.map == MapKind::softmax)
-      finish<SoftmaxMap<A>>(turn, states);
+      finish<SoftmaxMap<A>>(turn);
     else
-      finish<LogSoftmaxMap<A>>(turn, states);
+      finish<LogSoftmaxMap<A>>(turn);
   }
 
   template <class Map>
-  __device__ void finish(int turn, const WordState (&states)[kStates]) {
+  __device__ void finish(int turn) {
     Map maps[kStates];
-#pragma unroll
-    for (int c = 0; c < kStates; ++c)
-      maps[c] = Map(states[c], static_cast<A>(step_.scale), static_cast<A>(step_.alpha));
+    states_.template whole<kAcross>(maps, [&](const WordState& state) {
+      return Map(state, static_cast<A>(step_.scale), static_cast<A>(step_.alpha));
+    });
     const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
     const int stay = batches_.count - again_;
     if (again_ > 0) map_place_ = fold_place_;  // the first of those that stay has the place after the last one's
 #pragma unroll 1
     for (int nth = 0; nth < batches_.count; ++nth) {
       if (nth >= stay) await_but(ring_.places() - 1);
-      const int batch = nth < stay ? again_ + nth : batches_.count - 1 - nth, first = batch * loads_;
-      each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack, int u) {
+      const int batch = nth < stay ? again_ + nth : batches_.count - 1 - nth;
+      auto walk = packs.from(batch * loads_);
+      each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack) {
         Pack<Out, kSize> results;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(maps[i % kStates](number_of<Source>(pack, i)));
         if constexpr (kSize == 1)
-          *packs.at(first + u) = results.at[0];
+          *walk.next() = results.at[0];
         else
-          store_vector(results, packs.at(first + u));
+          store_vector(results, walk.next());
       });
       map_place_ = ring_.after(map_place_);
       ask();
@@ -316,7 +318,7 @@ class Travel {
   BatchRing<P, kThreads> ring_;
   struct {
     EndOfRow<T> waiting, folded, next;
-  } ends_;   // of the last turn, of this one, and of the one to come
+  } ends_;     // of the last turn, of this one, and of the one to come
   int again_;  // batches of a row that have no place at its end and are asked for again, the last ones first
   int lag_;    // turns that a tile waits for its states
   int ask_place_ = 0, fold_place_ = 0, map_place_ = 0;

@@ -12,9 +12,10 @@ template <int kColumns, int kWarps>
 class TravellingStates {
   static constexpr bool kIsRow = kColumns == 1;         // then one warp has lanes enough to leave, and one to read
   static constexpr int kHop = kIsRow ? kWarp : kWarps;  // parts between a lane's words
-  static constexpr int kLoads = kIsRow ? 4 : 8;         // words of a lane at a time
-  static constexpr int kOfWarp = kWarp / kWarps;        // columns whose states a warp combines
-  static_assert(kWarps <= kWarp && (kIsRow || kColumns == kWarp) && kOfWarp * kWarps == kWarp);
+  static constexpr int kTimes = kIsRow ? 1 : kColumns / kWarp;  // columns of a lane that reads
+  static constexpr int kLoads = kIsRow || kTimes > 1 ? 4 : 8;   // words of a column at a time
+  static constexpr int kOfWarp = kWarp / kWarps;                // columns whose states a warp combines at once
+  static_assert(kWarps <= kWarp && (kIsRow || kColumns % kWarp == 0) && kOfWarp * kWarps == kWarp);
 
  public:
   explicit __device__ TravellingStates(const Arguments& step) : mail_(step), parts_(static_cast<int>(step.parts)) {}
@@ -32,7 +33,7 @@ class TravellingStates {
 
   /// Words of a lane as they are now: asked for early, they are there when they are needed.
   struct Words {
-    Word at[kLoads] = {};
+    Word at[kTimes][kLoads] = {};
   };
   __device__ Words look(int turn) const {
     Words words;
@@ -43,33 +44,44 @@ class TravellingStates {
   /// Waits for what was not there yet.
   __device__ void read(int turn, const Words& words) const {
     if (!reads()) return;
-    const WordState state = await(turn, words);
+    WordState states[kTimes];
+    await(turn, words, states);
     if constexpr (kIsRow) {
-      const WordState whole = over_lanes(state, kWarp);
+      const WordState whole = over_lanes(states[0], kWarp);
       if (lane_of_warp() == 0) *of_tile() = whole;
     } else {
-      as_read()[warp() * kColumns + lane_of_warp()] = state;
+#pragma unroll
+      for (int t = 0; t < kTimes; ++t) as_read()[warp() * kColumns + t * kWarp + lane_of_warp()] = states[t];
     }
   }
 
-  /// After another barrier: the whole, of a lane's columns from `first` on. Of columns, all lanes meet once more.
-  template <int kStates>
-  __device__ void whole(int first, WordState (&states)[kStates]) const {
-    if constexpr (!kIsRow) {
-      combine_warps(as_read(), [](int column, const WordState& state) { of_tile()[column] = state; });
+  /// After another barrier: what make(state) makes of the whole, of a lane's columns, which are kAcross apart: lanes
+  /// read neighbours. Of columns, all lanes meet once more, and each is made once.
+  template <int kAcross, class Map, int kStates, class Make>
+  __device__ void whole(Map (&maps)[kStates], const Make& make) const {
+    if constexpr (kIsRow) {
+      maps[0] = make(read_state(of_tile()));
+    } else {
+      struct alignas(kMapBytes) Place {
+        Map map;
+      };
+      static_assert(sizeof(Place) == kMapBytes);
+      auto* const places = reinterpret_cast<Place*>(of_tile());
+      combine_warps(as_read(), [&](int column, const WordState& state) { places[column].map = make(state); });
       const auto block = cg::this_thread_block();
       block.sync();  // the whole is there
-    }
 #pragma unroll
-    for (int c = 0; c < kStates; ++c) states[c] = read_state(of_tile() + first + c);
+      for (int c = 0; c < kStates; ++c) maps[c] = places[c * kAcross + thread_of_block() % kAcross].map;
+    }
   }
 
  private:
+  static constexpr int kMapBytes = 2 * sizeof(WordState);
   static constexpr WordState kNothing{-folds::kInfinity<float>, 0};
 
   __device__ static int warp() { return thread_of_block() / kWarp; }
   __device__ static WordState* of_tile() { return reinterpret_cast<WordState*>(shared_memory()); }
-  __device__ static WordState* of_warps() { return of_tile() + kColumns; }
+  __device__ static WordState* of_warps() { return of_tile() + (kIsRow ? 1 : 2) * kColumns; }
   __device__ static WordState* as_read() { return of_warps() + kWarps * kColumns; }
 
   // Of lanes that differ in the bits below `to`. Where a maximum is -inf its sum is 0 or NaN, so that equal maxima need
@@ -83,53 +95,77 @@ class TravellingStates {
   // Neighbouring lanes take a column's states of all warps.
   template <class Take>
   __device__ static void combine_warps(const WordState* area, const Take& take) {
-    const int of = lane_of_warp() % kWarps, column = kIsRow ? 0 : warp() * kOfWarp + lane_of_warp() / kWarps;
+    const int of = lane_of_warp() % kWarps, first = kIsRow ? 0 : warp() * kOfWarp + lane_of_warp() / kWarps;
     const bool counts = !kIsRow || lane_of_warp() < kWarps;
-    const WordState state =
-        over_lanes(counts ? read_state(area + of * kColumns + column) : kNothing, kIsRow ? kWarp : kWarps);
-    if (counts && of == 0) take(column, state);
+#pragma unroll
+    for (int column = first; column < first + kTimes * kWarp; column += kWarp) {
+      const WordState state =
+          over_lanes(counts ? read_state(area + of * kColumns + column) : kNothing, kIsRow ? kWarp : kWarps);
+      if (counts && of == 0) take(column, state);
+    }
   }
 
   __device__ static bool reads() { return !kIsRow || warp() == 0; }
   __device__ static int first_part() { return kIsRow ? lane_of_warp() : warp(); }
 
+  // Whether no lane of the warp has a word of those from the i-th on: where parts are few, most are not looked for.
+  __device__ bool ends_before(int part, int i) const {
+    return i % 2 == 0 && i > 0 && part - (kIsRow ? lane_of_warp() : 0) + i * kHop >= parts_;
+  }
+
   __device__ void load(int turn, int part, Words& words) const {
     const Word* const from = mail_.words(turn) + part * kColumns + (kIsRow ? 0 : lane_of_warp());
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i)
-      if (part + i * kHop < parts_) words.at[i] = load_word(from + i * kHop * kColumns);
+    for (int i = 0; i < kLoads; ++i) {
+      if (ends_before(part, i)) break;
+#pragma unroll
+      for (int t = 0; t < kTimes; ++t)
+        if (part + i * kHop < parts_) words.at[t][i] = load_word(from + i * kHop * kColumns + t * kWarp);
+    }
   }
   __device__ bool are_there(const Words& words, int part, bool marked) const {
     bool all = true;
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) all = all && (part + i * kHop >= parts_ || is_there(words.at[i], marked));
+    for (int i = 0; i < kLoads; ++i) {
+      if (ends_before(part, i)) break;
+#pragma unroll
+      for (int t = 0; t < kTimes; ++t) all = all && (part + i * kHop >= parts_ || is_there(words.at[t][i], marked));
+    }
     return all;
   }
 
+  // Adds a lane's words of a column.
+  __device__ void add(const Word (&words)[kLoads], int part, WordState& state) const {
+    float max = state.max;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (ends_before(part, i)) break;
+      if (part + i * kHop < parts_) max = folds::maximum(max, state_of(words[i]).max);
+    }
+    state.sum *= Exponent<float>::shrink(state.max, max);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (ends_before(part, i)) break;
+      const WordState theirs = state_of(words[i]);
+      if (part + i * kHop < parts_) state.sum += theirs.sum * Exponent<float>::shrink(theirs.max, max);
+    }
+    state.max = max;
+  }
+
   // A lane's share of all parts' states. All lanes wait for all: apart, they would not come together soon again.
-  __device__ WordState await(int turn, Words words) const {
+  __device__ void await(int turn, Words words, WordState (&states)[kTimes]) const {
     const auto warp_of_lanes = cg::tiled_partition<kWarp>(cg::this_thread_block());
     const bool marked = mail_.marks(turn);
-    WordState state = kNothing;
+#pragma unroll
+    for (WordState& state : states) state = kNothing;
 #pragma unroll 1
     for (int before = 0; before < parts_; before += kLoads * kHop) {
       const int part = before + first_part();
       if (before > 0) load(turn, part, words);
       while (!warp_of_lanes.all(are_there(words, part, marked))) load(turn, part, words);
-      WordState theirs[kLoads];
-      float max = state.max;
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
-        theirs[i] = part + i * kHop < parts_ ? state_of(words.at[i]) : kNothing;
-        max = folds::maximum(max, theirs[i].max);
-      }
-      state.sum *= Exponent<float>::shrink(state.max, max);
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i)
-        if (before + i * kHop < parts_) state.sum += theirs[i].sum * Exponent<float>::shrink(theirs[i].max, max);
-      state.max = max;
+      for (int t = 0; t < kTimes; ++t) add(words.at[t], part, states[t]);
     }
-    return state;
   }
 
   Mail<kColumns> mail_;

@@ -23,7 +23,17 @@ struct TravellingPacks {
   T* first;
   Index hop;
   int count;
-  __device__ T* at(int i) const { return first + i * hop; }
+  /// One after the other, from pack i on.
+  struct Walk {
+    T* now;
+    Index hop;
+    __device__ T* next() {
+      T* const at = now;
+      now += hop;
+      return at;
+    }
+  };
+  __device__ Walk from(int i) const { return {first + i * hop, hop}; }
 };
 
 /// Where a run begins, in packs from the tile's first.
@@ -47,6 +57,12 @@ struct TravellingPacksOfRuns {
     const Index within = pack - run * of_run;
     return base + ((kIn ? begin.in : begin.out) + (kSize == 1 ? within * stride : within)) * kSize;
   }
+  struct Walk {
+    const TravellingPacksOfRuns& packs;
+    int i;
+    __device__ T* next() { return packs.at(i++); }
+  };
+  __device__ Walk from(int i) const { return {*this, i}; }
 };
 
 /// The places of a block's runs, `count` of them from `first` on, as far as there are so many of `all`.
@@ -224,7 +240,8 @@ class TravellingColumns {
   static constexpr int kSize = Source::kSize;
 
  public:
-  static constexpr int kStates = kSize, kAcross = kTravellingColumns / kSize;
+  static constexpr int kPanel = travelling_columns(sizeof(typename Source::Element));
+  static constexpr int kStates = kSize, kAcross = kPanel / kSize;
   static constexpr Index kBytes = kTravellingLineBytes;
   static constexpr bool kHasEnds = false, kHasRuns = !kIsInLine<Source>;
 
@@ -238,7 +255,7 @@ class TravellingColumns {
   __device__ TilePlace place(Index tile) const {
     const AxisNumbers& axis = step_.lane_axis;
     const Index outer = quotient(tile, step_.by_panels);
-    const Index start = (tile - outer * step_.panels) * kTravellingColumns, left = (axis.size - start) / kSize;
+    const Index start = (tile - outer * step_.panels) * kPanel, left = (axis.size - start) / kSize;
     const Offsets base = offsets(step_, step_.tile, outer);
     return {base.in + start * stride_of<true, kSize>(axis), base.out + start * stride_of<false, kSize>(axis),
             static_cast<int>(left < kAcross ? left : kAcross)};

@@ -40,8 +40,8 @@ bool travels(const Problem& problem, const Step& step, const DeviceFacts& device
                      !reduced.empty() && problem.axes.reduced_elements() < Index{1} << 30 &&
                      (element == 4 || travels_in_packs(step));
   if (!suits || step.kernel.body == Body::rows) return suits && reduced.back().size * element >= kShortestRunBytes;
-  return element == 4 && step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() &&
-         kept.back().size >= kTravellingColumns;
+  return step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() &&
+         kept.back().size >= travelling_columns(element);
 }
 
 // Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory. Of a row in
@@ -93,7 +93,8 @@ Journey past_the_rings(const Crew& crew, const Lines& lines, Index room, Index r
 
 Journey with(const Crew& crew, const Lines& lines, const Step& step, const DeviceFacts& device) {
   const Index resident = crew.of_multiprocessor * device.multiprocessors, tiles = step.launch.grid[1];
-  const int columns = step.kernel.body == Body::columns ? kTravellingColumns : 1;
+  const Index element = static_cast<Index>(size_bytes(step.kernel.input));
+  const int columns = step.kernel.body == Body::columns ? travelling_columns(element) : 1;
   const Index beyond = std::max<Index>(0, travelling_states_bytes(crew.threads, columns) - kExchangeBytes);
   const Index room = shared_bytes_for(crew.of_multiprocessor, device) - beyond;
   if (room < batch_bytes(crew.threads, kTravellingLoads)) return {};  // of so short rings nothing was measured

@@ -26,7 +26,8 @@ bool matches(const TuningRow& row, const TuningQuestion& question) {
   const TuningMatch& when = row.when;
   const Index fits = when.bytes_up_to / question.element_bytes;
   return when.strategy == question.strategy && question.reduced <= when.reduced_up_to && question.reduced <= fits &&
-         (!when.softmax_only || question.softmax) && (question.registers || row.residency != Residency::registers);
+         question.element_bytes <= when.element_up_to && (!when.softmax_only || question.softmax) &&
+         (question.registers || row.residency != Residency::registers);
 }
 
 }  // namespace

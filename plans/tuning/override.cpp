@@ -51,6 +51,9 @@ constexpr Field kFields[] = {
     {"bytes_up_to", "a number of bytes, or nothing for any",
      [](TuningOverride& to, std::string_view text) { return read_limit(text, to.row.when.bytes_up_to); },
      [](const TuningOverride& from) { return text_of_limit(from.row.when.bytes_up_to); }},
+    {"element_up_to", "a number of bytes, or nothing for any",
+     [](TuningOverride& to, std::string_view text) { return read_limit(text, to.row.when.element_up_to); },
+     [](const TuningOverride& from) { return text_of_limit(from.row.when.element_up_to); }},
     {"softmax_only", "0 or 1",
      [](TuningOverride& to, std::string_view text) {
        to.row.when.softmax_only = text == "1";
@@ -83,7 +86,7 @@ Status wrong(std::string_view field, std::string_view text, const std::string& e
 
 bool is_same(const TuningMatch& a, const TuningMatch& b) {
   return a.strategy == b.strategy && a.reduced_up_to == b.reduced_up_to && a.bytes_up_to == b.bytes_up_to &&
-         a.softmax_only == b.softmax_only;
+         a.element_up_to == b.element_up_to && a.softmax_only == b.softmax_only;
 }
 
 std::span<const TuningRow> table_of(int architecture) {
@@ -126,7 +129,7 @@ Status settle(TuningOverride& item) {
   const std::string text(item.row.when.strategy);
   return Status(Code::invalid_argument, "strategy " + text + " has no row of these limits in the table of sm_" +
                                             std::to_string(item.architecture) +
-                                            ": reduced_up_to, bytes_up_to and softmax_only name a row");
+                                            ": reduced_up_to, bytes_up_to, element_up_to and softmax_only name a row");
 }
 
 // The text before `mark`, which is taken away with it.

@@ -16,6 +16,7 @@ struct TuningMatch {
   std::string_view strategy;
   Index reduced_up_to = kAny;  ///< elements folded into one output
   Index bytes_up_to = kAny;    ///< the same in bytes: a whole row
+  Index element_up_to = kAny;  ///< bytes of one element
   bool softmax_only = false;
 };
 

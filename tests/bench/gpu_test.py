@@ -192,12 +192,12 @@ class Tuning(unittest.TestCase):
         self.assertEqual(complaints(), "")
 
     def test_scores(self):
-        row = dict(zip(("architecture", "strategy", "reduced_up_to", "bytes_up_to", "softmax_only", "threads"),
-                       ("90", "split", "", "64", "1", "256")))
+        row = dict(zip(("architecture", "strategy", "reduced_up_to", "bytes_up_to", "element_up_to", "softmax_only",
+                        "threads"), ("90", "split", "", "64", "2", "1", "256")))
         question = tune.Question(row, ["a", "b"], {
             "all": {"a": (5.0, 10.0), "b": (2.0, 1.0)}, "one": {"a": (1.0, 10.0)},
             "two": {"a": (5.0, 10.0), "b": (8.0, 10.0)}})
-        self.assertEqual(question.name, "split bytes_up_to 64 softmax only")
+        self.assertEqual(question.name, "split bytes_up_to 64 element_up_to 2 softmax only")
         self.assertIsNone(question.score("all"), "a case may not lose")
         self.assertIsNone(question.score("one"))
         self.assertAlmostEqual(question.best()[0], math.sqrt(.4))

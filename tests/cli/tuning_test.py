@@ -3,8 +3,8 @@ import unittest
 
 from support import CliTest
 
-COLUMNS = ("architecture,strategy,reduced_up_to,bytes_up_to,softmax_only,threads,lanes_per_row,unroll,panel_bytes,"
-           "cluster_blocks")
+COLUMNS = ("architecture,strategy,reduced_up_to,bytes_up_to,element_up_to,softmax_only,threads,lanes_per_row,unroll,"
+           "panel_bytes,cluster_blocks")
 ON = ("--op", "sum", "--shape", "4096,4096", "--axes", "0", "--strategy", "columns_in_block", "--device")
 
 
@@ -17,7 +17,7 @@ class Tuning(CliTest):
         before = self.succeed("explain", *ON, "h200")
         self.assertIn("256 threads", before)
         self.assertNotIn("\ntuned ", before)
-        environment = self.tuned_by("90,columns_in_block,,,0,128,1,8,128,1")
+        environment = self.tuned_by("90,columns_in_block,,,,0,128,1,8,128,1")
         text = self.succeed("explain", *ON, "h200", environment=environment)
         self.assertIn("128 threads", text)
         self.assertIn("\ntuned ", text)
@@ -26,7 +26,7 @@ class Tuning(CliTest):
                              self.succeed("explain", *ON, device))
 
     def test_a_file_that_is_wrong_refuses_every_plan_for_a_gpu(self):
-        environment = self.tuned_by("# a comment", "90,columns_in_block,,,0,100,1,8,128,1")
+        environment = self.tuned_by("# a comment", "90,columns_in_block,,,,0,100,1,8,128,1")
         self.refuse("explain", *ON, "h200", environment=environment,
                     says="NDFOLD_TUNING names tuning.csv, which cannot be used: line 3: threads is '100', it has to be "
                     "a power of two from 32 to 512")

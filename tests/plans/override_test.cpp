@@ -133,7 +133,7 @@ TEST_F(Override, ARefusalNamesWhatIsNoTable) {
   const std::string good = text_of(row_of("rows_in_lanes", false));
   EXPECT_TRUE(holds(parse_overrides("threads\n256\n").error().message(), "line 1: columns have to be architecture,"));
   EXPECT_TRUE(holds(parse_overrides(file_of({good, "90,rows_in_lanes"})).error().message(), "line 5: it has 2 fields"));
-  EXPECT_TRUE(holds(parse_overrides(file_of({good + ",1"})).error().message(), "line 4: it has 11 fields"));
+  EXPECT_TRUE(holds(parse_overrides(file_of({good + ",1"})).error().message(), "line 4: it has 12 fields"));
   EXPECT_TRUE(parse_overrides("")->empty());
   EXPECT_TRUE(parse_overrides(file_of({}))->empty());
 }

@@ -38,7 +38,7 @@ bool is_reached(const DeviceFacts& device, const TuningRow& row) {
 }
 
 bool takes_everything(const TuningMatch& when) {
-  return when.reduced_up_to == kAny && when.bytes_up_to == kAny && !when.softmax_only;
+  return when.reduced_up_to == kAny && when.bytes_up_to == kAny && when.element_up_to == kAny && !when.softmax_only;
 }
 
 // As a link to it would be spelled: lower case, spaces to dashes, no punctuation.

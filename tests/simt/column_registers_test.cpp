@@ -55,6 +55,19 @@ TEST(column_registers, wide_panels) {
   EXPECT_EQ(tally.strategies[kStrategy], 30);
 }
 
+// Of 16 bits the elements stay, turned where the scale is negative; rows that are missing count for nothing.
+TEST(column_registers, halves) {
+  Tally tally;
+  for (const DType type : {DType::bf16, DType::f16})
+    for (const Index rows : {3, 5, 8, 10, 15, 33, 100, 256})
+      for (const Index columns : {8, 132, 515})
+        for (const double scale : {-0.5, 0.0, 2.0}) {
+          const SoftmaxKind kind = rows % 2 == 0 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax;
+          softmax({rows, columns}, {.type = type, .spec = {.axes = {0}, .kind = kind, .scale = scale}}, tally);
+        }
+  EXPECT_EQ(tally.strategies[kStrategy], 144);
+}
+
 TEST(column_registers, rows_of_several_axes_and_any_layout) {
   Tally tally;
   for (const Layout layout : {Layout::row_major, Layout::padded, Layout::reversed, Layout::stepped})
@@ -84,14 +97,14 @@ TEST(column_registers, in_place) {
   EXPECT_EQ(tally.strategies[kStrategy], 120);
 }
 
-TEST(column_registers, special_values) {
-  Tally tally;
-  for (const Real special : specials(DType::f32))
+void special_values_of(DType type, double scale, Tally& tally) {
+  for (const Real special : specials(type))
     for (const Sizes& sizes : {Sizes{7, 45}, Sizes{30, 40}, Sizes{90, 33}})
       for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
-        SCOPED_TRACE(::testing::Message() << static_cast<double>(special) << ' ' << ::testing::PrintToString(sizes));
-        const Of of{.spec = {.axes = {0}, .kind = kind}};
-        Array in(dense(DType::f32, sizes), 1), out(dense(DType::f32, sizes));
+        SCOPED_TRACE(::testing::Message() << name(type) << ' ' << static_cast<double>(special) << ' '
+                                          << ::testing::PrintToString(sizes) << ' ' << scale);
+        const Of of{.spec = {.axes = {0}, .kind = kind, .scale = scale}};
+        Array in(dense(type, sizes), 1), out(dense(type, sizes));
         fill(in, Values::mixed);
         for (Index row = 0; row < sizes[0]; ++row) in.set(row * sizes[1] + 3, special);  // a column of nothing else
         in.set(4, special);
@@ -99,7 +112,14 @@ TEST(column_registers, special_values) {
         EXPECT_EQ(residency_of(in, out, of), Residency::registers);
         run_forced(of.spec, in, out, options(of).device, kStrategy, tally);
       }
+}
+
+TEST(column_registers, special_values) {
+  Tally tally;
+  special_values_of(DType::f32, 1, tally);
   EXPECT_EQ(tally.strategies[kStrategy], 48);
+  for (const DType type : {DType::bf16, DType::f16})
+    for (const double scale : {1.0, 0.0, -1.0}) special_values_of(type, scale, tally);
 }
 
 TEST(column_registers, blocks_of_any_size) {

@@ -63,6 +63,13 @@ const std::vector<Case>& cases() {
       {"columns", reduce(ReduceOp::sum, 0), "columns_in_block", {93, 76}, {76}, kDevice, Values::positive},
       {"softmax_columns", SoftmaxSpec{.axes = {0}}, "columns_in_block", {601, 76}, {601, 76}, kDevice, Values::mixed},
       {"kept", SoftmaxSpec{.axes = {0}}, "columns_in_block", {7, 75}, {7, 75}, small(kDevice, 1), Values::mixed},
+      {"kept_half",
+       SoftmaxSpec{.axes = {0}, .scale = -2},
+       "columns_in_block",
+       {7, 75},
+       {7, 75},
+       small(kDevice, 1),
+       Values::mixed},
       {"kept_axes",
        SoftmaxSpec{.axes = {0, 2}},
        "columns_in_block",
@@ -208,13 +215,13 @@ std::string outcome(const Mutant& mutant) {
     takes_lines = mutant.kind.starts_with("whole_");
     // Whole rows of the input lie side by side: what is beyond one is in the next. Values betray it, or red zones.
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
-    Array in(dense(DType::f32, item.sizes), item.shift);
+    const DType type = mutant.kind.ends_with("_half") ? DType::bf16 : DType::f32;
+    Array in(dense(type, item.sizes), item.shift);
     takes_cut_lines = mutant.kind.starts_with("cut_");
     travels = mutant.kind.starts_with("travelling");
-    Array out(dense(reduces ? default_output(reduces->op, DType::f32) : DType::f32, item.out_sizes),
-              takes_lines || travels ? 0
-              : takes_cut_lines      ? item.shift
-                                     : 2);
+    Array out(dense(reduces ? default_output(reduces->op, type) : type, item.out_sizes), takes_lines || travels ? 0
+                                                                                         : takes_cut_lines ? item.shift
+                                                                                                           : 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest

@@ -201,15 +201,25 @@ TEST(travelling, columns) {
     Sizes sizes;
     AxisSet axes;
     int multiprocessors = 2;
+    DType type = DType::f32;
   };
   int travelled = 0;
-  const Shape kShapes[] = {{{520, 300}, {0}},     {{1501, 140}, {0}},        {{2400, 64}, {0}},
-                           {{3, 700, 40}, {1}},   {{2, 601, 3, 36}, {1}},    {{1100, 516}, {0}, 6},
-                           {{1501, 420}, {0}, 6}, {{27, 3, 41, 36}, {0, 2}}, {{9, 2, 13, 3, 11, 40}, {0, 2, 4}, 6}};
-  for (const auto& [sizes, axes, multiprocessors] : kShapes)
+  const Shape kShapes[] = {{{520, 300}, {0}},
+                           {{1501, 140}, {0}},
+                           {{2400, 64}, {0}},
+                           {{3, 700, 40}, {1}},
+                           {{2, 601, 3, 36}, {1}},
+                           {{1100, 516}, {0}, 6},
+                           {{1501, 420}, {0}, 6},
+                           {{27, 3, 41, 36}, {0, 2}},
+                           {{9, 2, 13, 3, 11, 40}, {0, 2, 4}, 6},
+                           {{1501, 200}, {0}, 2, DType::bf16},
+                           {{900, 1032}, {0}, 6, DType::f16},
+                           {{3, 27, 2, 41, 72}, {1, 3}, 2, DType::bf16}};
+  for (const auto& [sizes, axes, multiprocessors, type] : kShapes)
     for (const std::uint64_t seed : {1, 2}) {
       SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
-      Array in(dense(DType::f32, sizes), 0), out(dense(DType::f32, sizes), 4);
+      Array in(dense(type, sizes), 0), out(dense(type, sizes), 8);
       fill(in, Values::mixed);
       const SoftmaxSpec spec{.axes = axes,
                              .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,

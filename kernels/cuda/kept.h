@@ -1,0 +1,139 @@
+// What a lane keeps of its columns in registers: numbers, or elements of 16 bits, of which twice as many fit.
+#pragma once
+#include "kernels/cuda/any_extreme.h"
+#include "kernels/cuda/softmax_fold.h"
+#include "kernels/cuda/source.h"
+
+namespace ndfold::cuda {
+
+/// kKept rows at most, as numbers, scaled. What is missing is -inf, whose power is 0.
+template <class Source, int kKept>
+class KeptNumbers {
+  using A = typename Source::Value;
+  static constexpr int kSize = Source::kSize;
+
+ public:
+  using Loaded = PackOf<Source>;
+  using Powers = PowerMap<A>;  ///< of a softmax: each power takes the place of its number
+
+  __device__ void keep(const Loaded (&packs)[kKept], int count, A scale) {
+#pragma unroll
+    for (int k = 0; k < kKept; ++k)
+#pragma unroll
+      for (int c = 0; c < kSize; ++c)
+        numbers_[k][c] = k < count ? number_of<Source>(packs[k], c) * scale : -folds::kInfinity<A>;
+  }
+
+  /// That numbers have yet to be multiplied with.
+  __device__ A scale() const { return A(1); }
+  __device__ A number(int k, int c) const { return numbers_[k][c]; }
+
+  __device__ void maxima(A (&to)[kSize]) const {
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      to[c] = numbers_[0][c];
+#pragma unroll
+      for (int k = 1; k < kKept; ++k) to[c] = folds::any_maximum(to[c], numbers_[k][c]);
+    }
+  }
+
+  /// kReplace: powers take the places of the numbers.
+  template <bool kReplace>
+  __device__ void sums_of_powers(const A (&maxima)[kSize], A (&to)[kSize]) {
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const auto exponent = Exponent<A>::of(maxima[c], A(1));
+      A sums[2] = {};
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) {
+        const A power = exponent.power(numbers_[k][c]);
+        sums[k % 2] += power;
+        if constexpr (kReplace) numbers_[k][c] = power;
+      }
+      to[c] = sums[0] + sums[1];
+    }
+  }
+
+ private:
+  A numbers_[kKept][kSize];
+};
+
+/// kKept rows at most, as elements; turned where the scale is negative. What is missing is -inf, and counts for
+/// nothing.
+template <class Source, int kKept>
+class KeptElements {
+  using A = typename Source::Value;
+  using T = typename Source::Element;
+  using P = PackOf<Source>;
+  static constexpr int kSize = Source::kSize;
+
+ public:
+  using Loaded = WordsOfPack<Source>;
+  using Powers = SoftmaxMap<A>;
+
+  __device__ void keep(const Loaded (&packs)[kKept], int count, A scale) {
+    count_ = count;
+    scale_ = scale < 0 ? -scale : scale;
+    P nothing;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) nothing.at[c] = to_element<T>(-folds::kInfinity<A>);
+    const std::uint32_t sign = scale < 0 ? 0x80008000u : 0;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k)
+#pragma unroll
+      for (int i = 0; i < kSize / 2; ++i)
+        words_[k].at[i] = k < count ? packs[k].at[i] ^ sign : std::bit_cast<Loaded>(nothing).at[i];
+  }
+
+  __device__ A scale() const { return scale_; }
+  __device__ A number(int k, int c) const { return number_of<Source>(pack(k), c); }
+
+  /// Times the scale: whoever has no number has none then, too, for a scale may be 0.
+  __device__ void maxima(A (&to)[kSize]) const {
+    P largest = pack(0);
+#pragma unroll
+    for (int k = 1; k < kKept; ++k) largest = any_extreme<false>(largest, pack(k));
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const A max = number_of<Source>(largest, c);
+      to[c] = max == -folds::kInfinity<A> ? max : max * scale_;
+    }
+  }
+
+  /// Numbers are made of elements once more later: as registers that live until then they would be too many.
+  template <bool>
+  __device__ void sums_of_powers(const A (&maxima)[kSize], A (&to)[kSize]) {
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const auto exponent = Exponent<A>::of(maxima[c], scale_);
+      A sums[2] = {};
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) sums[k % 2] += k < count_ ? exponent.power(number(k, c)) : A(0);
+      to[c] = sums[0] + sums[1];
+    }
+    forget();
+  }
+
+ private:
+  // What was made of the words.
+  __device__ void forget() {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+    for (int k = 0; k < kKept; ++k)
+#pragma unroll
+      for (int i = 0; i < kSize / 2; ++i) asm volatile("" : "+r"(words_[k].at[i]));
+#endif
+  }
+  __device__ P pack(int k) const { return std::bit_cast<P>(words_[k]); }
+
+  Loaded words_[kKept];
+  A scale_ = 1;
+  int count_ = 0;
+};
+
+/// Of few rows there is room for numbers of 16 bits too, and each power is taken once.
+template <class Source, int kKept>
+using Kept = std::conditional_t<kIs16BitFloat<typename Source::Element> && (kKept > 4), KeptElements<Source, kKept>,
+                                KeptNumbers<Source, kKept>>;
+
+}  // namespace ndfold::cuda
