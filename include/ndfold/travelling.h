@@ -31,13 +31,18 @@ constexpr Batches batches_of(Index part_bytes, int threads) {
 inline constexpr Index kTurnsOfPlaces = 32, kPlaceBytes = 24;
 inline constexpr Index kMostPlacesOfRing = 6;  ///< fewer turns than those are on their way
 
+/// Between the states of a warp's columns and those of the next: lanes read a few columns of all warps at once, which
+/// are then in other banks of shared memory.
+constexpr Index pitch_of_states(Index warps, Index columns) { return columns > 1 ? columns + 32 / warps : 1; }
+
 /// Shared bytes before the ring, of blocks of so many threads whose tiles are so many columns: states of all warps, of
 /// the whole (of columns what is made of it), and of columns those that warps read; places of turns. Whole lines: where
 /// shared memory has its lines elsewhere than device memory, copies take a third of the bandwidth more.
 constexpr Index travelling_states_bytes(int threads, int columns) {
   constexpr Index kWarp = 32, kStateBytes = 8;
-  const Index states = (columns > 1 ? 2 : 1) * (threads / kWarp + 1);
-  const Index bytes = states * columns * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
+  const Index warps = threads / kWarp, areas = columns > 1 ? 2 : 1;
+  const Index states = areas * (warps * pitch_of_states(warps, columns) + columns);
+  const Index bytes = states * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
   return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
 }
 

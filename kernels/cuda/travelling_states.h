@@ -12,9 +12,10 @@ template <int kColumns, int kWarps>
 class TravellingStates {
   static constexpr bool kIsRow = kColumns == 1;         // then one warp has lanes enough to leave, and one to read
   static constexpr int kHop = kIsRow ? kWarp : kWarps;  // parts between a lane's words
-  static constexpr int kTimes = kIsRow ? 1 : kColumns / kWarp;  // columns of a lane that reads
-  static constexpr int kLoads = kIsRow || kTimes > 1 ? 4 : 8;   // words of a column at a time
-  static constexpr int kOfWarp = kWarp / kWarps;                // columns whose states a warp combines at once
+  static constexpr int kTimes = kIsRow ? 1 : kColumns / kWarp;      // columns of a lane that reads
+  static constexpr int kLoads = kIsRow || kTimes > 1 ? 4 : 8;       // words of a column at a time
+  static constexpr int kOfWarp = kWarp / kWarps;                    // columns whose states a warp combines at once
+  static constexpr int kPitch = pitch_of_states(kWarps, kColumns);  // between the states of one warp and of the next
   static_assert(kWarps <= kWarp && (kIsRow || kColumns % kWarp == 0) && kOfWarp * kWarps == kWarp);
 
  public:
@@ -23,7 +24,7 @@ class TravellingStates {
   __device__ void clear() const { mail_.clear(); }
 
   /// Of a column of a warp.
-  __device__ static void put(int column, const WordState& state) { of_warps()[warp() * kColumns + column] = state; }
+  __device__ static void put(int column, const WordState& state) { of_warps()[warp() * kPitch + column] = state; }
 
   /// The block's states, to all blocks.
   __device__ void leave(int turn) const {
@@ -51,7 +52,7 @@ class TravellingStates {
       if (lane_of_warp() == 0) *of_tile() = whole;
     } else {
 #pragma unroll
-      for (int t = 0; t < kTimes; ++t) as_read()[warp() * kColumns + t * kWarp + lane_of_warp()] = states[t];
+      for (int t = 0; t < kTimes; ++t) as_read()[warp() * kPitch + t * kWarp + lane_of_warp()] = states[t];
     }
   }
 
@@ -82,7 +83,7 @@ class TravellingStates {
   __device__ static int warp() { return thread_of_block() / kWarp; }
   __device__ static WordState* of_tile() { return reinterpret_cast<WordState*>(shared_memory()); }
   __device__ static WordState* of_warps() { return of_tile() + (kIsRow ? 1 : 2) * kColumns; }
-  __device__ static WordState* as_read() { return of_warps() + kWarps * kColumns; }
+  __device__ static WordState* as_read() { return of_warps() + kWarps * kPitch; }
 
   // Of lanes that differ in the bits below `to`. Where a maximum is -inf its sum is 0 or NaN, so that equal maxima need
   // no care.
@@ -100,7 +101,7 @@ class TravellingStates {
 #pragma unroll
     for (int column = first; column < first + kTimes * kWarp; column += kWarp) {
       const WordState state =
-          over_lanes(counts ? read_state(area + of * kColumns + column) : kNothing, kIsRow ? kWarp : kWarps);
+          over_lanes(counts ? read_state(area + of * kPitch + column) : kNothing, kIsRow ? kWarp : kWarps);
       if (counts && of == 0) take(column, state);
     }
   }

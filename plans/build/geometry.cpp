@@ -42,8 +42,8 @@ Index data_register_bytes(const Step& step) {
   const Index loads = static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
   if (step.kernel.residency != Residency::registers) return loads;
   const Index kept = ceil_divide(tile_bytes(step), std::max<Index>(1, sharers(step)));
-  return (step.kernel.body == Body::columns ? kept : std::max(loads, kept)) *
-         static_cast<Index>(size_bytes(step.kernel.accumulate)) / element_bytes(step);
+  if (step.kernel.body == Body::columns) return kept;  // of 16 bits elements stay: kernels/cuda/kept.h
+  return std::max(loads, kept) * static_cast<Index>(size_bytes(step.kernel.accumulate)) / element_bytes(step);
 }
 
 bool fits_registers(const Step& step) {
