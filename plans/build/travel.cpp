@@ -31,6 +31,10 @@ constexpr Index kFewestPlacesOfPassing = 3;
 // Of shorter runs each has a place in shared memory for few elements, and a line might lie between two packs.
 constexpr Index kShortestRunBytes = 64;
 
+// Side by side, of panels that are on the chip all at once; of others as many as a panel has. [131072,8] axis 0 takes
+// 13.6 us for 18.7, [262144,4] as long as before.
+constexpr Index kFewestColumns = 8;
+
 bool travels(const Problem& problem, const Step& step, const DeviceFacts& device) {
   const auto &kept = problem.axes.kept, &reduced = problem.axes.reduced;
   const Index element = static_cast<Index>(size_bytes(problem.input));
@@ -40,8 +44,7 @@ bool travels(const Problem& problem, const Step& step, const DeviceFacts& device
                      !reduced.empty() && problem.axes.reduced_elements() < Index{1} << 30 &&
                      (element == 4 || travels_in_packs(step));
   if (!suits || step.kernel.body == Body::rows) return suits && reduced.back().size * element >= kShortestRunBytes;
-  return step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() &&
-         kept.back().size >= travelling_columns(element);
+  return step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() && kept.back().size >= kFewestColumns;
 }
 
 // Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory. Of a row in
@@ -104,10 +107,12 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
     return Share{};
   };
   // Rows that are on the chip all at once need no ring: the tiles of meeting.h take 16.9 us for one of 2^22 elements,
-  // rows that travel 18.4; 4 of 2^20 16.4 and 17.2.
+  // rows that travel 18.4; 4 of 2^20 16.4 and 17.2. Panels do: [32768,32] axis 0 16.9 and 12.2, [16384,128] 20.6
+  // and 13.3.
   const Index least = fewest([](const Share& share) { return share.batches.count <= share.places; }).parts;
   if (least == 0) return columns == 1 ? past_the_rings(crew, lines, room, resident) : Journey{};
-  if (least * tiles <= resident) return {};
+  const bool all_at_once = least * tiles <= resident;
+  if (columns == 1 ? all_at_once : !all_at_once && step.kept.back().size < columns) return {};
   // A row waits for its numbers while the next is folded and one more batch comes, if there is room for that. Few
   // batches are better unless there are half as many groups more: [64,2^20] in one batch 0.86, in two 0.85; [90,750000]
   // 0.79 and 0.81, [56,1200000] 0.63 and 0.83.

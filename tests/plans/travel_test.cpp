@@ -91,6 +91,9 @@ TEST(Travel, PanelsToo) {
   };
   EXPECT_FALSE(stays(DType::f32, {8192, 8192}));
   EXPECT_FALSE(stays(DType::bf16, {8192, 8192}));
+  EXPECT_FALSE(stays(DType::f32, {32768, 32})) << "all at once";
+  EXPECT_FALSE(stays(DType::f32, {131072, 8}));
+  EXPECT_TRUE(stays(DType::f32, {131072, 4})) << "most lanes would have none";
   EXPECT_TRUE(stays(DType::bf16, {8192, 8196})) << "no whole packs, and single ones are too narrow";
   EXPECT_TRUE(stays(DType::f32, {8192, 8192}, DeviceFacts::a100()));
 }
