@@ -16,9 +16,8 @@ inline constexpr int kMostKeptRows = 512;  ///< of a panel
 /// The least that is compiled for lanes of so many rows (`unroll`), of elements of 2 or 4 bytes. Two of 16 bits share a
 /// register: lanes have twice as many.
 constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
-  const bool half = element_bytes == 2;
-  const KeptColumns compiled[] = {
-      {4, half ? 8 : 4, 256}, {8, half ? 8 : 4, 256}, half ? KeptColumns{16, 4, 256} : KeptColumns{16, 2, 512}};
+  const int more = element_bytes == 2 ? 2 : 1;
+  const KeptColumns compiled[] = {{4, 4 * more, 256}, {8, 4 * more, 256}, {16, 2 * more, 512 / more}};
   for (const KeptColumns& kept : compiled)
     if (tuning.unroll <= kept.rows) return kept;
   return compiled[std::size(compiled) - 1];

@@ -7,6 +7,10 @@ namespace ndfold {
 /// At whose multiples parts of rows begin; columns travel in panels as wide as that.
 inline constexpr Index kTravellingLineBytes = 128;
 constexpr int travelling_columns(Index element_bytes) { return static_cast<int>(kTravellingLineBytes / element_bytes); }
+/// Of a tile: a panel's, or one row.
+constexpr int travelling_columns(const Step& step) {
+  return step.kernel.body == Body::columns ? travelling_columns(static_cast<Index>(size_bytes(step.kernel.input))) : 1;
+}
 
 /// Packs of a lane that are one batch at most, which takes one place of the ring.
 inline constexpr int kTravellingLoads = 8;

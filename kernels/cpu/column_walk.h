@@ -16,17 +16,16 @@ struct ColumnBlock {
   const std::byte* in;  // of its first column
   std::byte* out;       // of its first column's output
   Index columns;
-  Index begin, end;   // reduced elements
-  Index first_output, part;
-  Index blocks;       // that it takes
-  Axis column;        // strides from one column to the next
+  Index begin, end;  // reduced elements
+  Index first_output, part = 0;
+  Index blocks;  // that it takes
+  Axis column;   // strides from one column to the next
 
   static constexpr Index kMostLanes = 64;
 
   ColumnBlock(const Arguments& step, Index block, Index most = 1) : column(inner(step.kept)) {
     const Index panels = column.size <= step.panel ? 1 : (column.size + step.panel - 1) / step.panel;
     Index panel = 0, line = 0;
-    part = 0;
     if (block > 0) panel = block % panels, part = block / panels % step.parts, line = block / panels / step.parts;
     const Index first = panel * step.panel;
     const Odometer lines(outer(step.kept), line);

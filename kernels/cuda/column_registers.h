@@ -142,6 +142,7 @@ __device__ void meet_in_half(int half, const F& fold, typename F::State (&number
                                  shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
 }
 
+/// Inlined, as are those that call it: what has an address is not in registers.
 template <class Source, class Out, class Map, int kKept, class F>
 [[gnu::always_inline]] inline __device__ void map_in_registers(const Arguments& step, const F& fold,
                                                                const ColumnLanes& lanes, const Places& places,

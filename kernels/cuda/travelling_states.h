@@ -109,47 +109,41 @@ class TravellingStates {
   __device__ static bool reads() { return !kIsRow || warp() == 0; }
   __device__ static int first_part() { return kIsRow ? lane_of_warp() : warp(); }
 
-  // Whether no lane of the warp has a word of those from the i-th on: where parts are few, most are not looked for.
-  __device__ bool ends_before(int part, int i) const {
-    return i % 2 == 0 && i > 0 && part - (kIsRow ? lane_of_warp() : 0) + i * kHop >= parts_;
+  // Calls visit(i) for a lane's parts from `part` on. Where parts are few, the warp leaves early: most are not there.
+  template <class Visit>
+  __device__ void each_part(int part, const Visit& visit) const {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (i % 2 == 0 && i > 0 && part - (kIsRow ? lane_of_warp() : 0) + i * kHop >= parts_) break;
+      if (part + i * kHop < parts_) visit(i);
+    }
   }
 
   __device__ void load(int turn, int part, Words& words) const {
     const Word* const from = mail_.words(turn) + part * kColumns + (kIsRow ? 0 : lane_of_warp());
+    each_part(part, [&](int i) {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (ends_before(part, i)) break;
-#pragma unroll
-      for (int t = 0; t < kTimes; ++t)
-        if (part + i * kHop < parts_) words.at[t][i] = load_word(from + i * kHop * kColumns + t * kWarp);
-    }
+      for (int t = 0; t < kTimes; ++t) words.at[t][i] = load_word(from + i * kHop * kColumns + t * kWarp);
+    });
   }
   __device__ bool are_there(const Words& words, int part, bool marked) const {
     bool all = true;
+    each_part(part, [&](int i) {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (ends_before(part, i)) break;
-#pragma unroll
-      for (int t = 0; t < kTimes; ++t) all = all && (part + i * kHop >= parts_ || is_there(words.at[t][i], marked));
-    }
+      for (int t = 0; t < kTimes; ++t) all = all && is_there(words.at[t][i], marked);
+    });
     return all;
   }
 
   // Adds a lane's words of a column.
   __device__ void add(const Word (&words)[kLoads], int part, WordState& state) const {
     float max = state.max;
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (ends_before(part, i)) break;
-      if (part + i * kHop < parts_) max = folds::maximum(max, state_of(words[i]).max);
-    }
+    each_part(part, [&](int i) { max = folds::maximum(max, state_of(words[i]).max); });
     state.sum *= Exponent<float>::shrink(state.max, max);
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (ends_before(part, i)) break;
+    each_part(part, [&](int i) {
       const WordState theirs = state_of(words[i]);
-      if (part + i * kHop < parts_) state.sum += theirs.sum * Exponent<float>::shrink(theirs.max, max);
-    }
+      state.sum += theirs.sum * Exponent<float>::shrink(theirs.max, max);
+    });
     state.max = max;
   }
 

@@ -223,7 +223,7 @@ StepKernel kernel_that_travels(const Step& step, Kernel kernel, Index pack, cons
   const Arguments& to = bound.arguments;
   const bool columns = step.kernel.body == Body::columns, is_looked_up = to.walk.rank > (columns ? 1 : 0);
   if (kernel == nullptr || (is_looked_up && !spans_few(step.reduced, pack))) return {};
-  const Index before = travelling_states_bytes(step.launch.block, columns ? travelling_columns(bound.element_bytes) : 1);
+  const Index before = travelling_states_bytes(step.launch.block, travelling_columns(step));
   const Index places = is_looked_up ? travelling_table_bytes(to.part, columns ? 1 : to.lane_axis.size) : 0;
   return {kernel, before + places + step.launch.shared_bytes, step.launch.block};
 }

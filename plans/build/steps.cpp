@@ -54,9 +54,8 @@ Checked exchange_bytes(const Step& step, Index tiles) {
   const Checked states = Checked(exchange_turns(tiles, groups)) * groups * step.parts * columns_of(step) *
                          state_bytes(step.kernel.fold, step.kernel.accumulate);
   const bool words = step.kernel.residency == Residency::ring;  // instead of them, or where buffers are misaligned, not
-  const bool columns = step.kernel.body == Body::columns;       // a whole panel's, however few there are
-  const Index of_part = columns ? travelling_columns(static_cast<Index>(size_bytes(step.kernel.input))) : 1;
-  const Checked all_words = Checked(words ? kTurnsOfWords * kWordBytes : 0) * groups * step.parts * of_part;
+  const Index columns = travelling_columns(step);               // a whole panel's, however few there are
+  const Checked all_words = Checked(words ? kTurnsOfWords * kWordBytes : 0) * groups * step.parts * columns;
   if (!states.fits() || !all_words.fits()) return states;
   return Checked(std::max(states.value(), all_words.value())) + exchange_counter_bytes(tiles, groups);
 }

@@ -96,8 +96,7 @@ Journey past_the_rings(const Crew& crew, const Lines& lines, Index room, Index r
 
 Journey with(const Crew& crew, const Lines& lines, const Step& step, const DeviceFacts& device) {
   const Index resident = crew.of_multiprocessor * device.multiprocessors, tiles = step.launch.grid[1];
-  const Index element = static_cast<Index>(size_bytes(step.kernel.input));
-  const int columns = step.kernel.body == Body::columns ? travelling_columns(element) : 1;
+  const int columns = travelling_columns(step);
   const Index beyond = std::max<Index>(0, travelling_states_bytes(crew.threads, columns) - kExchangeBytes);
   const Index room = shared_bytes_for(crew.of_multiprocessor, device) - beyond;
   if (room < batch_bytes(crew.threads, kTravellingLoads)) return {};  // of so short rings nothing was measured

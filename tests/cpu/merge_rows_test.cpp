@@ -41,7 +41,8 @@ void expect_trees(const std::vector<Axis>& kept, Index outputs, Index parts, Ind
     const auto results = merged<F>(states, kept, parts, grouped, pitch);
     for (Index o = 0; o < outputs; ++o) {
       simd::Tree<F<float>> tree{F<float>()};
-      for (Index p = 0; p < parts; ++p) tree.push(states[static_cast<std::size_t>(o * (pitch == 1 ? parts : 1) + p * pitch)]);
+      for (Index p = 0; p < parts; ++p)
+        tree.push(states[static_cast<std::size_t>(o * (pitch == 1 ? parts : 1) + p * pitch)]);
       const State expected = tree.result(), got = results[static_cast<std::size_t>(o)];
       ASSERT_EQ(std::memcmp(&expected, &got, sizeof got), 0) << parts << " parts, output " << o;
     }

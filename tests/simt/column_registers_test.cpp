@@ -120,6 +120,7 @@ TEST(column_registers, special_values) {
   EXPECT_EQ(tally.strategies[kStrategy], 48);
   for (const DType type : {DType::bf16, DType::f16})
     for (const double scale : {1.0, 0.0, -1.0}) special_values_of(type, scale, tally);
+  EXPECT_EQ(tally.strategies[kStrategy], 7 * 48);
 }
 
 TEST(column_registers, blocks_of_any_size) {
