@@ -82,8 +82,8 @@ double travelling_efficiency(const Step& step, double blocks) {
     return one_by_one(step) * on_stairs(kTravellingPanels, blocks) *
            (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
-  return one_by_one(step) * on_stairs(kTravellingRows, blocks) *
-         (half ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);
+  return one_by_one(step) * on_stairs(kTravellingRows, blocks) * (half ? kHalfTravellingRows : 1) *
+         (alone ? kTravellingAlone : 1);
 }
 
 double sharing_efficiency(const Step& step) {
@@ -176,14 +176,21 @@ double share_of_body(const Step& step, const Waves& waves) {
 }
 
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
+  const bool cluster = step.kernel.scope == Scope::cluster, grid = step.kernel.scope == Scope::grid;
   const bool columns = maps(step) && step.kernel.body == Body::columns;
-  const double states = !columns                              ? 0
-                        : step.kernel.scope == Scope::cluster ? kColumnsInClusterMicroseconds
-                        : step.kernel.scope == Scope::grid    ? kColumnsInGridMicroseconds
-                                                              : 0;
+  const double in_cluster = !maps(step) ? kReductionInClusterMicroseconds : columns ? kColumnsInClusterMicroseconds : 0;
+  const double in_grid = !maps(step) ? kReductionInGridMicroseconds : columns ? kColumnsInGridMicroseconds : 0;
   const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds : 0;
-  return states + passing + step.launch.grid_barriers * device.grid_barrier_microseconds +
-         (step.kernel.scope == Scope::cluster ? 2 * device.cluster_barrier_microseconds : 0);
+  return passing + step.launch.grid_barriers * device.grid_barrier_microseconds + (grid ? in_grid : 0) +
+         (cluster ? in_cluster + 2 * device.cluster_barrier_microseconds : 0);
+}
+
+// A load's time, by how much of what fills the bus is on its way.
+double latency_nanoseconds(const Step& step, double in_flight, const DeviceFacts& device) {
+  const bool rows = step.kernel.body == Body::rows && !maps(step), columns = step.kernel.body == Body::columns;
+  if (!rows && !columns) return kLatencyNanoseconds;
+  const double full = device.read_gigabytes_per_second * kLatencyNanoseconds;
+  return kIdleLatencyNanoseconds + (kLatencyNanoseconds - kIdleLatencyNanoseconds) * std::min(1.0, in_flight / full);
 }
 
 double gpu_microseconds(const Step& step, const DeviceFacts& device) {
@@ -197,7 +204,8 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * share_of_body(step, waves) *
                        waves.tail * waves.busy * (bytes < cache ? kCacheGain : 1);
   const double moving = bytes / (bus * share);
-  const double waiting = (step.bytes_read + again) / waves.bytes_in_flight * kLatencyNanoseconds;
+  const double waiting =
+      (step.bytes_read + again) / waves.bytes_in_flight * latency_nanoseconds(step, waves.bytes_in_flight, device);
   const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
   return launch + gpu_barriers(step, device) + std::max(moving, waiting) / kNanosecondsOfMicrosecond;
 }

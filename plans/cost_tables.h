@@ -103,8 +103,9 @@ inline constexpr double kUnevenInTwo = 0.86;
 inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
-/// softmaxes of 2, 4 and 8 MiB in two launches take 15, 18 and 28 us where their bytes take 12, 12 and 15. Before states
-/// are merged nothing: the sum of [4096,512,7,7] over batch and image takes 101 us by columns_first, its bytes 95.
+/// softmaxes of 2, 4 and 8 MiB in two launches take 15, 18 and 28 us where their bytes take 12, 12 and 15. Before
+/// states are merged nothing: the sum of [4096,512,7,7] over batch and image takes 101 us by columns_first, its
+/// bytes 95.
 inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 3}, {6 << 20, 6}, {1e300, 11}};
 
 /// Clusters that all begin at once load together and store together: [4096,512], [16384,256] and [16384,255] axis 0
@@ -115,6 +116,10 @@ inline constexpr double kClustersAtOnce = 0.72;
 /// softmaxes of [2048,256] and [32768,16] axis 0 take 9.1 and 15.2 us; 6.3 and 7.2 by their bytes.
 inline constexpr double kColumnsInClusterMicroseconds = 2.5;
 inline constexpr double kColumnsInGridMicroseconds = 6;
+/// The same for a reduction: graph nodes for [1,16384], [16,16384] and [2048,16] take 3.1, 3.9 and 4.2 us in clusters
+/// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
+inline constexpr double kReductionInClusterMicroseconds = 0.5;
+inline constexpr double kReductionInGridMicroseconds = 0.8;
 
 /// What is read again, beside two reads and a write: rows of 1 MiB; columns by blocks of a multiprocessor, of which
 /// [4096,16384] axis 0 reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.
@@ -133,6 +138,9 @@ inline constexpr double kPermuteShare = 0.27;
 /// A load's time on a busy bus, by Little's law: 48 KiB in flight on each of 132 multiprocessors fill 4.52 TB/s,
 /// docs/measurements/h200-facts.md#loads-in-flight.
 inline constexpr double kLatencyNanoseconds = 1435;
+/// And on a bus that idles, for reductions and columns (what moves, and rows of a softmax, were fitted without it): a
+/// block's sum of 8, 16, 32 and 64 K elements, a batch of loads to eight, takes 2.2, 2.7, 3.4 and 6.3 us.
+inline constexpr double kIdleLatencyNanoseconds = 700;
 
 /// Copies that live in the L2 cache run at 5.2 to 5.8 TB/s of 4.27: docs/measurements/h200-facts.md#bandwidth.
 inline constexpr double kCacheGain = 1.3;

@@ -18,7 +18,7 @@ inline constexpr int kMostAxes = 62;
 /// the same number (plans/build/geometry.cpp).
 inline constexpr int kExchangeBytes = 4 * 1024;
 
-inline constexpr int kWarp = 32, kVectorBytes = 16;  // of the widest load and store
+inline constexpr int kWarp = 32, kWarpBits = 5, kVectorBytes = 16;  // of the widest load and store
 
 /// Registers for numbers of a row that a lane of a bundle keeps, at most (plans/build/in_bundles.cpp).
 inline constexpr int kKeptBytesOfBundle = 96;
@@ -89,7 +89,7 @@ struct Arguments {
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   Scope scope = Scope::block;
   int lanes = 1;      ///< rows: lanes that share a row (Scope::lanes); columns: lanes side by side
-  int lane_bits = 0;  ///< rows: log2 of lanes
+  int lane_bits = 0;  ///< rows, and columns whose packs lie alike in all rows: log2 of lanes
   MapKind map = MapKind::none;
   SinkKind sink = SinkKind::store;
   DType output = DType::f32;
@@ -100,6 +100,21 @@ struct Arguments {
   AxisNumbers lane_axis;
   AxisGroup tile;
 
+  Index reduced = 1;          ///< elements folded into one output
+  Index part = 1, parts = 1;  ///< as in Step
+  Index panels = 1;           ///< columns: panels side by side; permute: tiles along the lane axis
+  Divider by_panels = {};
+  int widest_panel = 1;  ///< columns: elements side by side, at most
+  int rows_of_lane = 1;  ///< columns that wait in registers: of a lane, at most; others have one less
+  int phase = 0;         ///< columns: elements by which panels begin before the axis, so that packs are aligned
+  Index columns = 1;     ///< columns: outputs of a whole panel; what a group's part leaves states of;
+                         ///< elementwise: of rows that are one line together, or 0
+
+  AxisGroup walk;
+  std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks
+  unsigned* counters = nullptr;   ///< Scope::grid: one a group of blocks
+  AxisTurn turns[kNearAxes];      ///< of the walked axes; rows: the first one's nearer axis is the lane axis
+
   Index inside_from = 0,
         inside_to = 0;  ///< cut lines and runs: first elements of rows around which packs are the input's
   Index reach_from = 0, reach_to = 0;  ///< cut runs: elements of the input lie so far from its first one
@@ -107,15 +122,7 @@ struct Arguments {
   AxisNumbers cross_axis;
 
   const std::byte* values = nullptr;
-  std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks
-  unsigned* counters = nullptr;   ///< Scope::grid: one a group of blocks
-
-  Index reduced = 1;          ///< elements folded into one output
-  Index part = 1, parts = 1;  ///< as in Step
-
   Divider by_packs = {};  ///< divides by packs_of_run
-  Index panels = 1;       ///< columns: panels side by side; permute: tiles along the lane axis
-  Divider by_panels = {};
   Index cross_tiles = 1;  ///< permute: tiles along the cross axis
   Divider by_cross_tiles = {};
   Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
@@ -127,15 +134,8 @@ struct Arguments {
   int spacing_bits = 0;     ///< bundles: log2 of the distance between a warp's rows
   int places = 2;           ///< bundles: places of tile_bytes that they travel through
   int packs_of_lane = 1;    ///< columns of few rows: more than 1 for as many as its kernel has
-  Index widest_panel = 1;   ///< columns: elements side by side, at most
-  Index columns = 1;        ///< columns: outputs of a whole panel; what a group's part leaves states of;
-                            ///< elementwise: of rows that are one line together, or 0
-  int phase = 0;            ///< columns: elements by which panels begin before the axis, so that packs are aligned
   int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis;
                                         ///< elementwise: packs or rows of a tile, behind one another
-
-  AxisGroup walk;
-  AxisTurn turns[kNearAxes];  ///< of the walked axes; rows: the first one's nearer axis is the lane axis
   AxisNumbers far[kMostAxes - kNearAxes];
 };
 

@@ -1,5 +1,7 @@
 #include "kernels/cuda/bind.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/layouts.h"
 #include "kernels/cuda/whole_packs.h"
 
@@ -49,7 +51,10 @@ Index panels_of(const Bound& bound, int phase, Arguments& to) {
   const Index size = to.lane_axis.size, lanes = ceil_divide(size + phase, bound.columns);
   to.phase = phase;
   to.lanes = static_cast<int>(std::min(power_of_two(to.widest_panel / bound.columns), power_of_two(lanes)));
-  return ceil_divide(size + phase, std::min(to.widest_panel, static_cast<Index>(to.lanes) * bound.columns));
+  to.lane_bits = std::countr_zero(static_cast<unsigned>(to.lanes));
+  const Index slots = std::max(1, bound.launch.threads >> to.lane_bits);
+  to.rows_of_lane = static_cast<int>(std::min<Index>(ceil_divide(to.reduced, slots), kMostKeptRows));
+  return ceil_divide(size + phase, std::min<Index>(to.widest_panel, static_cast<Index>(to.lanes) * bound.columns));
 }
 
 // Only packs are worth a panel that begins before the axis: lanes with columns apart cannot tell which those are.
@@ -115,8 +120,8 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   const bool wide = std::min(planned, to.lane_axis.size) >= Index{kWarp} * found.packs * bound.columns &&
                     planned > Index{bound.launch.threads} * bound.columns;
   if (wide) bound.columns *= to.packs_of_lane = found.packs;
-  to.widest_panel = std::min(planned, Index{bound.launch.threads} * bound.columns);
-  to.columns = std::min(to.widest_panel, to.lane_axis.size);
+  to.widest_panel = static_cast<int>(std::min(planned, Index{bound.launch.threads} * bound.columns));
+  to.columns = std::min<Index>(to.widest_panel, to.lane_axis.size);
   to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
   to.tiles = product_of(tiles) * to.panels;
   bound.panels_are_fixed = step.kernel.scope == Scope::grid;

@@ -57,30 +57,35 @@ __device__ Panel<kSize> shifted_panel_of(const Arguments& step, Index tile, Inde
   return panel;
 }
 
-/// Panels begin `phase` elements before the axis, so that packs are aligned in memory.
+/// Where a panel begins, `phase` elements sooner, so that packs are aligned in memory: no axis has 2^32 panels, so that
+/// their difference is a word.
+__device__ inline Index start_of_panel(const Arguments& step, Index tile, Index outer, int width) {
+  const auto panel = static_cast<std::uint32_t>(tile) - static_cast<std::uint32_t>(outer * step.panels);
+  return static_cast<Index>(static_cast<std::uint64_t>(panel) * static_cast<std::uint32_t>(width)) - step.phase;
+}
+
 template <int kSize>
 __device__ Panel<kSize> panel_of(const Arguments& step, Index tile, const ColumnLanes& lanes) {
   const AxisNumbers& axis = step.lane_axis;
-  const int width =
-      lanes.across * kSize < step.widest_panel ? lanes.across * kSize : static_cast<int>(step.widest_panel);
-  const Index outer = quotient(tile, step.by_panels);
-  const Index start = (tile - outer * step.panels) * width - step.phase;
+  const int wide = lanes.across * kSize, width = wide < step.widest_panel ? wide : step.widest_panel;
+  const Index outer = quotient(tile, step.by_panels), start = start_of_panel(step, tile, outer, width);
   const Offsets base = offsets(step, step.tile, outer);
+  const Index rest = axis.size - start;
+  const int before = start < 0 ? step.phase : 0, end = rest < width ? static_cast<int>(rest) : width;
+  const int at = lanes.first_column(kSize);  // from the panel's start on, as those two
   Panel<kSize> panel;
   panel.outputs = outer * axis.size;
   panel.pitch = lanes.column_step();
-  panel.column = start + lanes.first_column(kSize);
+  panel.column = start + at;
   panel.in = base.in + panel.column * axis.in;
   panel.out = base.out + panel.column * axis.out;
-  const auto within = [](Index n, int most) { return static_cast<int>(n < 0 ? 0 : n > most ? most : n); };
-  panel.low = within(-panel.column, kSize);
-  const Index end = start + width < axis.size ? start + width : axis.size;
-  const int left = within(end - panel.column, kSize * panel.pitch);
+  const int skipped = before - at;
+  panel.low = skipped < 0 ? 0 : skipped > kSize ? kSize : skipped;
   panel.high = 0;
 #pragma unroll
-  for (int c = 0; c < kSize; ++c) panel.high += c * panel.pitch < left;
-  panel.first = within(-start, width);
-  panel.width = within(axis.size - start, width) - panel.first;
+  for (int c = 0; c < kSize; ++c) panel.high += at + c * panel.pitch < end;
+  panel.first = before;
+  panel.width = end - before;
   return panel;
 }
 

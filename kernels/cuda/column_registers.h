@@ -135,8 +135,7 @@ class ColumnsInRegisters {
 template <class Source, class F>
 __device__ void meet_in_half(int half, const F& fold, typename F::State (&numbers)[Source::kSize],
                              const ColumnLanes& lanes) {
-#pragma unroll
-  for (auto& number : numbers) number = combine_lanes(fold, number, lanes.across, kWarp);
+  combine_lanes_of_columns(fold, numbers, lanes.across);
   if (lanes.slots() > 1)
     combine_slots_directly<true>(fold, numbers, lanes,
                                  shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
@@ -169,8 +168,8 @@ template <int kRows, class Source, class Out, class F>
 [[gnu::always_inline]] inline __device__ void map_tiles(const Arguments& step, const F& fold, const ColumnLanes& lanes,
                                                         const Places& places) {
   using A = typename Source::Value;
-  const RowsOfSlot rows{0, step.reduced, places.slot, places.slots};
-  const int count = places.slot < places.slots ? rows.of_slot() : 0;
+  const int last = static_cast<int>(step.reduced) - (step.rows_of_lane - 1) * places.slots;  // slots with a last row
+  const int count = places.slot < places.slots ? step.rows_of_lane - (places.slot >= last) : 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
     ColumnsInRegisters<Source, kRows> columns(step, panel, count);
@@ -186,13 +185,14 @@ template <int kRows, class Source, class Out, class F>
   }
 }
 
-/// The loop for lanes of `most` rows: what is computed for rows that are not there takes as long as for those that are.
+/// The loop for lanes of as many rows as there are at most: what is computed for rows that are not there takes as long
+/// as for those that are.
 template <int kRows, int kFewest, class Source, class Out, class F>
-[[gnu::always_inline]] inline __device__ void map_tiles_of(int most, const Arguments& step, const F& fold,
+[[gnu::always_inline]] inline __device__ void map_tiles_of(const Arguments& step, const F& fold,
                                                            const ColumnLanes& lanes, const Places& places) {
   constexpr int kFewer = kRows - (kRows > 8 ? 2 : 1);
   if constexpr (kFewer >= kFewest)
-    if (most <= kFewer) return map_tiles_of<kFewer, kFewest, Source, Out>(most, step, fold, lanes, places);
+    if (step.rows_of_lane <= kFewer) return map_tiles_of<kFewer, kFewest, Source, Out>(step, fold, lanes, places);
   map_tiles<kRows, Source, Out>(step, fold, lanes, places);
 }
 
@@ -203,14 +203,13 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     columns_in_registers(const __grid_constant__ Arguments step) {
   using A = typename Source::Value;
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  const ColumnLanes lanes{step.lanes, !step.whole_runs};
-  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  const ColumnLanes lanes(step, !step.whole_runs);
+  const int slots = lanes.rows(), slot = lanes.row();
   auto* const places =
       reinterpret_cast<Index*>(shared_memory() + 2 * threads_of_block() * static_cast<int>(sizeof(A[Source::kSize])));
   if (step.walk.rank > 1) write_places(step, places);
   constexpr int kRows = Tuning::kUnroll, kFewest = kRows > 4 ? kRows / 2 + 1 : 1;
-  const int most = (static_cast<int>(step.reduced) + slots - 1) / slots;
-  map_tiles_of<kRows, kFewest, Source, typename Sink::Out>(most, step, fold, lanes, {places, slot, slots});
+  map_tiles_of<kRows, kFewest, Source, typename Sink::Out>(step, fold, lanes, {places, slot, slots});
 }
 
 }  // namespace ndfold::cuda

@@ -22,10 +22,14 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   using Lanes = std::conditional_t<kIsShifted<Source>, ShiftedLanes, ColumnLanes>;
-  Lanes lanes{step.lanes};
-  if constexpr (kIsApart<Source>) lanes.apart = true;
-  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
-  const int places = Waiting::kWaits ? places_of_row<Source>(step, step.lanes) : 0;
+  Lanes lanes = [&] {
+    if constexpr (kIsShifted<Source>)
+      return ShiftedLanes{step.lanes};
+    else
+      return ColumnLanes(step, kIsApart<Source>);
+  }();
+  const int slots = lanes.rows(), slot = lanes.row();
+  const int places = Waiting::kWaits ? places_of_row<Source>(step, lanes.across) : 0;
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {

@@ -8,21 +8,27 @@
 
 namespace ndfold::cuda {
 
-/// How a block of columns is laid out: `across` lanes side by side (a power of two), slots of whole warps behind each
-/// other.
+/// How a block of columns is laid out: `across` lanes side by side (a power of two, for a division took as long as a
+/// row's loads), slots of whole warps behind each other.
 struct ColumnLanes {
   static constexpr bool kShifted = false;
-  int across;
-  bool apart = false;  ///< a lane's columns are `across` apart, else neighbours
-  __device__ int slot_width() const { return across < kWarp ? kWarp : across; }
-  __device__ int slots() const { return threads_of_block() / slot_width(); }
-  __device__ int slot() const { return thread_of_block() / slot_width(); }
-  __device__ int lane() const { return thread_of_block() % across; }
+  int across, bits;
+  bool apart;  ///< a lane's columns are `across` apart, else neighbours
+
+  __device__ ColumnLanes(const Arguments& step, bool are_apart)
+      : across(1 << step.lane_bits), bits(step.lane_bits), apart(are_apart) {}
+  __device__ int slot_bits() const { return bits < kWarpBits ? kWarpBits : bits; }
+  __device__ int slots() const { return threads_of_block() >> slot_bits(); }
+  __device__ int slot() const { return thread_of_block() >> slot_bits(); }
+  __device__ int lane() const { return thread_of_block() & (across - 1); }
+  /// Rows side by side, and the thread's among them.
+  __device__ int rows() const { return threads_of_block() >> bits; }
+  __device__ int row() const { return thread_of_block() >> bits; }
   /// Of a lane's columns within the panel: that of column c is first_column() + c * column_step().
   __device__ int first_column(int columns) const { return apart ? lane() : lane() * columns; }
   __device__ int column_step() const { return apart ? across : 1; }
   /// One lane of each slot and column.
-  __device__ bool speaks() const { return thread_of_block() % slot_width() < across; }
+  __device__ bool speaks() const { return (thread_of_block() & ((1 << slot_bits()) - 1)) < across; }
 };
 
 /// Lanes of slots whose packs begin `shift` columns before the panel: the same lane of another slot has other columns.
@@ -32,6 +38,8 @@ struct ShiftedLanes {
   int shift = 0;
   __device__ int slots() const { return threads_of_block() / across; }
   __device__ int slot() const { return thread_of_block() / across; }
+  __device__ int rows() const { return slots(); }
+  __device__ int row() const { return slot(); }
   __device__ int lane() const { return thread_of_block() % across; }
   __device__ int first_column(int columns) const { return lane() * columns - shift; }
   __device__ int column_step() const { return 1; }
@@ -53,6 +61,17 @@ template <class State, int kColumns>
 struct alignas(sizeof(State) * kColumns % 16 == 0 ? 16 : alignof(State)) StatesOfLane {
   State at[kColumns];
 };
+
+/// Numbers of a lane's columns over the lanes of a warp that have the same ones: side by side, so that no shuffle waits
+/// for that of another column.
+template <int kColumns, class F, class Value>
+__device__ void combine_lanes_of_columns(const F& fold, Value (&numbers)[kColumns], int across) {
+  const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+#pragma unroll 1
+  for (int mask = across; mask < kWarp; mask *= 2)
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) numbers[c] = fold.combine(numbers[c], warp.shfl_xor(numbers[c], mask));
+}
 
 /// Each lane folds what all slots left of its columns in an area of `area`: for numbers that costs less than another
 /// meeting. Who writes there again has met all lanes since they read. kSpares: registers, so that two slots are
@@ -111,8 +130,7 @@ __device__ void combine_in_turn(const F& fold, typename F::State (&numbers)[kCol
     for (int c = 0; c < kColumns; ++c) numbers[c] = states.at[c];
     return;
   }
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) numbers[c] = combine_lanes(fold, numbers[c], lanes.across, kWarp);
+  combine_lanes_of_columns(fold, numbers, lanes.across);
   if (lanes.slots() > 1) combine_slots_directly(fold, numbers, lanes, shared_memory() + kHalf * kBytes);
 }
 
@@ -200,17 +218,21 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
   if constexpr (IndexedFold<F> && !Lanes::kShifted) return combine_indexed<F>(states, lanes);
   const auto block = cg::this_thread_block();
   auto* const area = exchange_area<State>();
-  if constexpr (!Lanes::kShifted)
+  if constexpr (!Lanes::kShifted) {
+    if constexpr (std::is_arithmetic_v<State>)
+      combine_lanes_of_columns(fold, states, lanes.across);
+    else
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c) states[c] = combine_lanes(fold, states[c], lanes.across, kWarp);
+      for (int c = 0; c < kColumns; ++c) states[c] = combine_lanes(fold, states[c], lanes.across, kWarp);
+  }
   const int slots = lanes.slots(), columns = (lanes.across - Lanes::kShifted) * kColumns;
   if (slots == 1) return;
-  const int most = kExchangeBytes / static_cast<int>(sizeof(State)) / slots;
   if constexpr (std::is_floating_point_v<State> && !Lanes::kShifted)
-    if (columns <= most) {
+    if (columns * slots * static_cast<int>(sizeof(State)) <= kExchangeBytes) {
       combine_slots_directly(fold, states, lanes, shared_memory());
       return block.sync();  // the area is used again
     }
+  const int most = kExchangeBytes / static_cast<int>(sizeof(State)) / slots;
   for (int first = 0; first < columns; first += most) {
     const int count = columns - first < most ? columns - first : most;
     State* const mine = area + lanes.slot() * count;

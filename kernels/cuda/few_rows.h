@@ -26,7 +26,7 @@ struct FewColumns {
 
   __device__ FewColumns(const Arguments& step, Index tile, const ColumnLanes& lanes, int width) {
     const AxisNumbers& axis = step.lane_axis;
-    const Index outer = quotient(tile, step.by_panels), start = (tile - outer * step.panels) * width - step.phase;
+    const Index outer = quotient(tile, step.by_panels), start = start_of_panel(step, tile, outer, width);
     const Offsets base = offsets(step, step.tile, outer);
     at = lanes.first_column(Source::kSize);
     in = reinterpret_cast<const Element*>(step.in) + base.in + (start + at) * (kIsApart<Source> ? axis.in : Index{1});
@@ -181,7 +181,7 @@ class FewColumnsFold {
 
 template <class Source, class F, int kPacks, int kRows>
 __device__ void fold_few_rows(const Arguments& step, const F& fold, const ColumnLanes& lanes) {
-  const int slots = threads_of_block() / lanes.across, slot = thread_of_block() / lanes.across;
+  const int slots = lanes.rows(), slot = lanes.row();
   const Index stride = static_cast<Index>(gridDim.y) * slots;
   for (Index tile = static_cast<Index>(blockIdx.y) * slots + slot; tile < step.tiles; tile += stride)
     FewColumnsFold<Source, F, kPacks, kRows>(step, fold, lanes, tile).run();
@@ -191,7 +191,7 @@ template <class Source, class F, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) few_rows(const __grid_constant__ Arguments step) {
   using Few = FewRows<F, Source::kSize>;
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  const ColumnLanes lanes{step.lanes, kIsApart<Source>};
+  const ColumnLanes lanes(step, kIsApart<Source>);
   if constexpr (Few::kPacks > 1)
     if (step.packs_of_lane > 1)
       return fold_few_rows<Source, F, Few::kPacks, Few::kLoads / Few::kPacks>(step, fold, lanes);

@@ -18,6 +18,9 @@ class Meeting {
     return reinterpret_cast<State*>(step_.exchange) + (group * step_.parts + part) * step_.columns;
   }
 
+  /// States between those of one block and of the next.
+  __device__ Index pitch() const { return step_.columns; }
+
   /// What blocks of the group wrote before, all threads of all of them see after.
   __device__ void meet(int turn) const {
     unsigned* const counter = step_.counters + blockIdx.y * (kCounterBytes / sizeof(unsigned));

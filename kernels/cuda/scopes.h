@@ -92,10 +92,10 @@ class GridScope {
     if (lanes.slot() == 0 && lanes.speaks())
       columns_of_turn(lanes, first, width, states, [&](int at, State& s) { mine[at] = s; });
     meeting_.meet(turn);
-    const int rows = threads_of_block() / lanes.across;
+    const int rows = lanes.rows();
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) states[c] = fold.identity();
-    for (Index part = thread_of_block() / lanes.across; part < parts_; part += kAtOnce * rows) {
+    for (Index part = lanes.row(); part < parts_; part += kAtOnce * rows) {
       State theirs[kColumns][kAtOnce];
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
@@ -124,24 +124,27 @@ class GridScope {
   __device__ void merge_columns(const F& fold, int columns, int turn, const Sink& sink) const {
     using State = typename F::State;
     constexpr int kAtOnce = kPartsAtOnce<1>;
+    const int parts = static_cast<int>(parts_);  // as many as resident blocks, at most
+    int bits = kWarpBits;
+    while (bits > 0 && 1 << (bits - 1) >= parts) --bits;
+    const int each = 1 << bits, at_once = static_cast<int>(gridDim.x) * threads_of_block() >> bits;
+    const int lane = static_cast<int>(blockIdx.x) * threads_of_block() + thread_of_block();
+    const State* const states = meeting_.slot<State>(turn, 0);
+    const Index pitch = meeting_.pitch();
     meeting_.meet(turn);
-    int each = kWarp;
-    while (each / 2 >= parts_) each /= 2;
-    const Index lane = static_cast<Index>(blockIdx.x) * threads_of_block() + thread_of_block();
-    const Index at_once = static_cast<Index>(gridDim.x) * threads_of_block() / each;
-    for (Index first = 0; first < columns; first += at_once) {
-      const Index column = first + lane / each;
+    for (int first = 0; first < columns; first += at_once) {
+      const int column = first + (lane >> bits);
       State state = fold.identity();
-      for (Index part = lane % each; column < columns && part < parts_; part += kAtOnce * each) {
+      for (int part = lane & (each - 1); column < columns && part < parts; part += kAtOnce * each) {
         State theirs[kAtOnce];
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i)
-          theirs[i] = part + i * each < parts_ ? read_state(meeting_.slot<State>(turn, part + i * each) + column)
-                                               : fold.identity();
+          theirs[i] =
+              part + i * each < parts ? read_state(states + (part + i * each) * pitch + column) : fold.identity();
         state = combine_batch(fold, state, theirs);
       }
       state = combine_lanes(fold, state, 1, each);
-      if (column < columns && lane % each == 0) sink(static_cast<int>(column), state);
+      if (column < columns && (lane & (each - 1)) == 0) sink(column, state);
     }
   }
 

@@ -85,9 +85,13 @@ __device__ void sink_states(const Arguments& step, const F& fold, const typename
   if constexpr (NumberFold<F>) {
     using Result = decltype(result_of(step, fold, states[0]));
     Result results[kColumns];
+    if (step.repeat == 1)
 #pragma unroll
-    for (int c = 0; c < kColumns; ++c)
-      results[c] = result_of(step, fold, step.repeat == 1 ? states[c] : folds::repeated(fold, states[c], step.repeat));
+      for (int c = 0; c < kColumns; ++c) results[c] = result_of(step, fold, states[c]);
+    else
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c)
+        results[c] = result_of(step, fold, folds::repeated(fold, states[c], step.repeat));
     if (is_usual<Result>(step.output))
       return visit_usual<Result>(step.output, [&]<class Out>(Out) { store_results<Out>(step, results, places); });
 #pragma unroll

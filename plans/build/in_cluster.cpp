@@ -13,6 +13,8 @@ namespace {
 constexpr Index kSmallestTileBytes = 32 * 1024;  // below it, the barrier costs more than a block alone
 constexpr Index kSmallestPartBytes = 8 * 1024;   // of a block: less does not pay for its share of the barrier
 constexpr int kWidestCluster = 8;                // of those that only share work: more wait longer than they gain
+constexpr Index kNarrowestPanelBytes = 32;       // a sector
+constexpr Index kMostBatches = 2;                // of a lane of a reduction: for more a grid has more blocks
 
 // Whether few tiles leave half of the multiprocessors without work that they could share.
 bool is_idle(const Step& step, int blocks, const DeviceFacts& device) {
@@ -20,10 +22,23 @@ bool is_idle(const Step& step, int blocks, const DeviceFacts& device) {
          waiting_bytes(step) >= kSmallestPartBytes * blocks * 2;
 }
 
+// What all lanes of a cluster load at once.
+Index batch_bytes(const Tuning& tuning) {
+  return Index{tuning.threads} * tuning.vector_bytes * tuning.unroll * tuning.cluster_blocks;
+}
+
+// Panels of a reduction are as narrow as lets lanes load all their rows at once.
+int panel_bytes_of_batch(const Tuning& tuning, Index rows) {
+  const Index wanted = ceil_power_of_two(batch_bytes(tuning) / std::max<Index>(1, rows));
+  return static_cast<int>(std::min<Index>(tuning.panel_bytes, std::max(wanted, kNarrowestPanelBytes)));
+}
+
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   TuningQuestion question = question_of(strategy, problem);
   question.registers = body == Body::rows && keeps_long_lines(problem, device);
-  const TuningRow& tuned = tuning_for(device, question);
+  TuningRow tuned = tuning_for(device, question);
+  if (body == Body::columns && problem.kind != RequestKind::softmax)
+    tuned.use.panel_bytes = panel_bytes_of_batch(tuned.use, problem.axes.reduced_elements());
   Step step = fold_step(problem, body, tuned);
   int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
   while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
@@ -40,16 +55,23 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   return {.steps = {step}};
 }
 
+// Whether a reduction is so small that it is a matter of barriers, of which a cluster's costs a fifth of a grid's.
+bool is_quick(const Step& step, const DeviceFacts& device) {
+  const bool one_by_one = step.kernel.body == Body::columns && has_uneven_rows(step);
+  return !one_by_one && tile_bytes(step) * step.parts <= batch_bytes(step.kernel.tuning) * kMostBatches &&
+         step.launch.grid[1] * step.parts <= device.multiprocessors;
+}
+
 Verdict can(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU has no clusters");
   if (device.cluster_blocks < 2) return no("sm_" + std::to_string(device.architecture) + " has no clusters");
   const Verdict apt = body == Body::rows ? rows_are_apt(problem, device) : columns_are_apt(problem, device);
   if (apt.kind != Verdict::Kind::yes) return apt;
-  // Never the fastest of 66 reductions, docs/measurements/gpu/regret.csv.
-  if (problem.kind != RequestKind::softmax) return unwise("a reduction keeps nothing on the chip");
   const Step step = build(strategy, body, problem, device).steps.front();
   const Index tile = tile_bytes(step);
+  if (problem.kind != RequestKind::softmax)
+    return is_quick(step, device) ? yes() : unwise("a reduction keeps nothing on the chip");
   if (tile * step.parts < kSmallestTileBytes) return unwise("a block is enough for so few elements");
   return step.kernel.residency != Residency::none ? yes()
                                                   : unwise("its elements do not fit the shared memory of a cluster");

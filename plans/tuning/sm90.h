@@ -119,7 +119,7 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "columns_in_cluster", .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 16}, Residency::shared, kTiles},
     {{.strategy = "columns_in_cluster"},
-     {.threads = 256, .unroll = 8, .panel_bytes = 128, .cluster_blocks = 8}, Residency::none, kBarriers},
+     {.threads = 256, .unroll = 8, .panel_bytes = 256, .cluster_blocks = 8}, Residency::none, kBarriers},
 
     {{.strategy = "columns_in_grid"},
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},

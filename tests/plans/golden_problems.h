@@ -109,6 +109,8 @@ inline std::vector<GoldenProblem> odd_problems() {
       {"sum_in_steps_of_4", with_limit(forced(sum_of({2, 3, 4}, {0, 2}), "permute_then_rows"), 4)},
       {"sum_of_a_broadcast", reduce_of(ReduceOp::sum, with_strides(f32({1000, 64}), {0, 1}), {0})},
       {"sum_of_nothing", sum_of({5, 0}, {1})},
+      {"sum_small_columns", sum_of({4096, 64}, {0})},
+      {"sum_small_row", sum_of({65536}, {0})},
       {"sum_compensated", compensated(sum_of({4, 1000000}, {1}))},
       {"sum_strided_rows", reduce_of(ReduceOp::sum, with_strides(f32({1000, 1000}), {2000, 2}), {1})},
       {"sum_u8_to_u64", reduce_of(ReduceOp::sum, dense(DType::u8, {1080, 1920, 3}), {0, 1})},
