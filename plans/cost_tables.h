@@ -103,10 +103,10 @@ inline constexpr double kUnevenInTwo = 0.86;
 inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
-/// softmaxes of 2, 4 and 8 MiB in two launches take 15, 18 and 28 us where their bytes take 12, 12 and 15. Before
-/// states are merged nothing: the sum of [4096,512,7,7] over batch and image takes 101 us by columns_first, its
-/// bytes 95.
-inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 3}, {6 << 20, 6}, {1e300, 11}};
+/// softmaxes of [262144,3], [524288,3] and [8192,257] axis 0 take 23, 25 and 22 us in two launches, 15, 19 and 17 in
+/// one. Before states are merged nothing: the sum of [4096,512,7,7] over batch and image takes 101 us by columns_first,
+/// its bytes 95.
+inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 8}, {6 << 20, 10}, {1e300, 11}};
 
 /// Clusters that all begin at once load together and store together: [4096,512], [16384,256] and [16384,255] axis 0
 /// take 15, 33 and 50 us where those that take turns would take 12, 23 and 36.

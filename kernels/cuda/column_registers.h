@@ -135,7 +135,8 @@ class ColumnsInRegisters {
 template <class Source, class F>
 __device__ void meet_in_half(int half, const F& fold, typename F::State (&numbers)[Source::kSize],
                              const ColumnLanes& lanes) {
-  combine_lanes_of_columns(fold, numbers, lanes.across);
+#pragma unroll
+  for (auto& number : numbers) number = combine_lanes(fold, number, lanes.across, kWarp);
   if (lanes.slots() > 1)
     combine_slots_directly<true>(fold, numbers, lanes,
                                  shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));

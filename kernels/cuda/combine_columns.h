@@ -16,7 +16,7 @@ struct ColumnLanes {
   bool apart;  ///< a lane's columns are `across` apart, else neighbours
 
   __device__ ColumnLanes(const Arguments& step, bool are_apart)
-      : across(1 << step.lane_bits), bits(step.lane_bits), apart(are_apart) {}
+      : across(step.lanes), bits(step.lane_bits), apart(are_apart) {}
   __device__ int slot_bits() const { return bits < kWarpBits ? kWarpBits : bits; }
   __device__ int slots() const { return threads_of_block() >> slot_bits(); }
   __device__ int slot() const { return thread_of_block() >> slot_bits(); }
