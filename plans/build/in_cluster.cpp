@@ -22,14 +22,12 @@ bool is_idle(const Step& step, int blocks, const DeviceFacts& device) {
          waiting_bytes(step) >= kSmallestPartBytes * blocks * 2;
 }
 
-// What all lanes of a cluster load at once.
-Index batch_bytes(const Tuning& tuning) {
-  return Index{tuning.threads} * tuning.vector_bytes * tuning.unroll * tuning.cluster_blocks;
-}
+// What all lanes of a block load at once.
+Index batch_bytes(const Tuning& tuning) { return Index{tuning.threads} * tuning.vector_bytes * tuning.unroll; }
 
 // Panels of a reduction are as narrow as lets lanes load all their rows at once.
 int panel_bytes_of_batch(const Tuning& tuning, Index rows) {
-  const Index wanted = ceil_power_of_two(batch_bytes(tuning) / std::max<Index>(1, rows));
+  const Index wanted = ceil_power_of_two(batch_bytes(tuning) * tuning.cluster_blocks / std::max<Index>(1, rows));
   return static_cast<int>(std::min<Index>(tuning.panel_bytes, std::max(wanted, kNarrowestPanelBytes)));
 }
 
@@ -58,7 +56,7 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
 // Whether a reduction is so small that it is a matter of barriers, of which a cluster's costs a fifth of a grid's.
 bool is_quick(const Step& step, const DeviceFacts& device) {
   const bool one_by_one = step.kernel.body == Body::columns && has_uneven_rows(step);
-  return !one_by_one && tile_bytes(step) * step.parts <= batch_bytes(step.kernel.tuning) * kMostBatches &&
+  return !one_by_one && tile_bytes(step) <= batch_bytes(step.kernel.tuning) * kMostBatches &&
          step.launch.grid[1] * step.parts <= device.multiprocessors;
 }
 

@@ -164,9 +164,10 @@ TEST(Tuning, SchedulesUseRowsOfTheirTable) {
         if (!choice) continue;
         for (const Step& step : choice->schedule.steps) {
           bool listed = step.kernel.residency == Residency::ring;  // whose numbers are the ring's
+          const bool fits_panels = strategy.name == "columns_in_cluster" && problem->kind != RequestKind::softmax;
           for (TuningRow row : tuning_rows(device)) {
-            row.use.panel_bytes =
-                std::min(row.use.panel_bytes, step.kernel.tuning.panel_bytes);  // panels may be narrower
+            if (fits_panels)  // to a batch of loads: then they are narrower than the table's
+              row.use.panel_bytes = std::min(row.use.panel_bytes, step.kernel.tuning.panel_bytes);
             listed = listed || row.use == step.kernel.tuning;
           }
           EXPECT_TRUE(listed) << device.name << " " << strategy.name;
