@@ -1,6 +1,6 @@
 #include "plans/cost.h"
 
-#include "plans/build/geometry.h"
+#include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
 #include "plans/build/steps.h"
 #include "plans/build/travel.h"
@@ -79,8 +79,8 @@ double travelling_efficiency(const Step& step, double blocks) {
   if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
   const bool half = size_bytes(step.kernel.input) == 2;
   if (step.kernel.body == Body::columns)
-    return one_by_one(step) * on_stairs(kTravellingPanels, blocks) *
-           (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
+    return (overlaps(step) ? on_stairs(kTravellingOverlap, blocks) : one_by_one(step)) *
+           on_stairs(kTravellingPanels, blocks) * (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
   return one_by_one(step) * on_stairs(kTravellingRows, blocks) * (half ? kHalfTravellingRows : 1) *
          (alone ? kTravellingAlone : 1);
@@ -148,6 +148,12 @@ double share_of_cut_runs(const Step& step) {
 }
 
 // What a kernel reaches of what its runs and its blocks allow.
+// Of rows of several panels that are whole packs, but no whole sectors.
+double share_of_sectors(const Step& step) {
+  const bool cuts = !overlaps(step) && panels(step) > 1 && !has_uneven_rows(step) && !are_whole_sectors(step);
+  return cuts ? on_stairs(kCutSectors, step.kernel.tuning.panel_bytes) : 1;
+}
+
 double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
   const bool half = size_bytes(step.kernel.input) == 2;
@@ -157,14 +163,16 @@ double share_of_body(const Step& step, const Waves& waves) {
     return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
   if (!maps(step)) return share_of_cut_runs(step);
-  if (step.kernel.residency == Residency::ring) return 1;
+  if (step.kernel.residency == Residency::ring) return step.kernel.body == Body::columns ? share_of_sectors(step) : 1;
   if (step.kernel.body != Body::columns) {
     const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
   }
+  if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);
   if (step.kernel.residency == Residency::registers)
-    return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes) : 1;
-  const double uneven = !has_uneven_rows(step)                ? 1
+    return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes)
+                                 : share_of_sectors(step);
+  const double uneven = !has_uneven_rows(step)                ? share_of_sectors(step)
                         : step.kernel.scope == Scope::grid    ? kUnevenInGrid
                         : step.kernel.scope == Scope::cluster ? kUnevenInCluster
                                                               : kUnevenColumns;

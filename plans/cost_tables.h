@@ -66,6 +66,10 @@ inline constexpr double kElementsOfRuns = 0.55;
 inline constexpr double kElementsOfColumns = 0.78;
 inline constexpr double kElementsOfUnevenColumns = 0.45;
 
+/// Panels that overlap and travel, beside others by as many blocks: [1000,65001], [4096,16383] and [8192,8191] axis 0
+/// reach 0.72, 0.65 and 0.52 of a copy, [2048,32768] 0.84 (an H100).
+inline constexpr StairRow kTravellingOverlap[] = {{40, 0.75}, {1e300, 0.60}};
+
 /// A block loads, waits, stores: alone on its multiprocessor it does not overlap them. Same file: rows of 128 KiB reach
 /// 0.75 of a copy in one block, of 16 KiB 0.97; columns of 64 KiB 0.94, of 128 and 192 KiB
 /// 0.70 to 0.84, by how far their rows lie apart.
@@ -101,6 +105,12 @@ inline constexpr double kUnevenInTwo = 0.86;
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
 /// 256 and 512 rows 0.85, 0.89, 0.85, 0.71, 0.66, 0.65 and 0.46 of a copy; even ones 0.82 to 0.95 (sweep.csv).
 inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
+
+/// Where panels overlap so that each sector is written by one block, and where they are whole packs but cut sectors, by
+/// bytes of a panel's row: 256 rows of odd length 0.90 of a copy, of whole sectors 0.91, of packs 0.80; of 512 rows
+/// 0.63 and 0.85, of 64 rows 0.88 and 0.91 (an H100; docs/measurements/gpu-history.md).
+inline constexpr StairRow kOverlappingPanels[] = {{256, 0.95}, {512, 0.96}, {1e300, 0.98}};
+inline constexpr StairRow kCutSectors[] = {{128, 0.74}, {256, 0.88}, {512, 0.94}, {1e300, 0.97}};
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
 /// softmaxes of [262144,3], [524288,3] and [8192,257] axis 0 take 23, 25 and 22 us in two launches, 15, 19 and 17 in

@@ -23,4 +23,13 @@ constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
   return compiled[std::size(compiled) - 1];
 }
 
+/// What memory writes at least.
+inline constexpr Index kSectorBytes = 32;
+
+/// Where rows end within sectors panels overlap, so that each sector of results is written by one block: of so many
+/// columns that lanes have they are so many wide (kernels/cuda/column_sectors.h). No power of two.
+constexpr Index width_by_sectors(Index columns_of_lanes, Index element_bytes) {
+  return columns_of_lanes - 2 * kSectorBytes / element_bytes;
+}
+
 }  // namespace ndfold

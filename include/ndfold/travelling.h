@@ -1,5 +1,6 @@
 // Rows and columns that travel through shared memory (kernels/cuda/travelling.h): what plans count on and kernels need.
 #pragma once
+#include <ndfold/kept_columns.h>
 #include <ndfold/step.h>
 
 namespace ndfold {
@@ -7,9 +8,16 @@ namespace ndfold {
 /// At whose multiples parts of rows begin; columns travel in panels as wide as that.
 inline constexpr Index kTravellingLineBytes = 128;
 constexpr int travelling_columns(Index element_bytes) { return static_cast<int>(kTravellingLineBytes / element_bytes); }
-/// Of a tile: a panel's, or one row.
+/// Of panels that overlap (kept_columns.h): they are as wide as two lines, but for what the next one writes.
+constexpr bool travels_by_sectors(const Step& step) {
+  const Index element = static_cast<Index>(size_bytes(step.kernel.input));
+  return step.kernel.body == Body::columns &&
+         step.kernel.tuning.panel_bytes == width_by_sectors(2 * travelling_columns(element), element) * element;
+}
+/// Of a tile: a panel's, or one row; with those that the next panel writes.
 constexpr int travelling_columns(const Step& step) {
-  return step.kernel.body == Body::columns ? travelling_columns(static_cast<Index>(size_bytes(step.kernel.input))) : 1;
+  const int line = travelling_columns(static_cast<Index>(size_bytes(step.kernel.input)));
+  return step.kernel.body != Body::columns ? 1 : travels_by_sectors(step) ? 2 * line : line;
 }
 
 /// Packs of a lane that are one batch at most, which takes one place of the ring.

@@ -63,9 +63,10 @@ struct AxisTurn {
 };
 
 /// Which of a step's kernels takes buffers that begin where these do: the one for all, that for whole packs, for lines
-/// or for runs that begin anywhere in a pack, or for elements one by one.
-enum class KernelOf { all, whole_packs, cut_lines, cut_runs, elements };
-inline constexpr int kKernelsOfStep = 5;
+/// or for runs that begin anywhere in a pack, for columns whose rows begin anywhere in a sector, or for elements one by
+/// one.
+enum class KernelOf { all, whole_packs, cut_lines, cut_runs, sectors, elements };
+inline constexpr int kKernelsOfStep = 6;
 
 /// Packs of each run of a row: so many of a run, of a part of the row, and of those that are taken before others.
 struct PacksOfRun {
@@ -117,7 +118,7 @@ struct Arguments {
 
   Index inside_from = 0,
         inside_to = 0;  ///< cut lines and runs: first elements of rows around which packs are the input's
-  Index reach_from = 0, reach_to = 0;  ///< cut runs: elements of the input lie so far from its first one
+  Index reach_from = 0, reach_to = 0;  ///< cut runs, sectors: elements of the input lie so far from its first one
   PacksOfRun within, at_ends;          ///< cut runs of a reduction: packs within a run wherever it begins; others
   AxisNumbers cross_axis;
 

@@ -3,6 +3,7 @@
 #include <ndfold/kept_columns.h>
 
 #include "kernels/cuda/layouts.h"
+#include "kernels/cuda/sector_panels.h"
 #include "kernels/cuda/whole_packs.h"
 
 #include <algorithm>
@@ -108,7 +109,8 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   to.lane_axis = take_last(tiles);
   put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
   put_turns(to, {.size = 0});
-  const Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
+  if (found.meeting_bytes != 0) planned = power_of_two(planned);  // as lanes have, whether panels overlap or not
   if (bound.shifted) {
     to.columns = planned;
     to.lanes = static_cast<int>((planned + bound.pack) / bound.pack);
@@ -344,6 +346,7 @@ Bound bind(const Step& step, const Found& found) {
   bound.kernel(KernelOf::whole_packs) = kernel_of_whole_packs(step, found, bound);
   bound.kernel(KernelOf::cut_lines) = kernel_of_cut_lines(step, found, bound);
   bound.kernel(KernelOf::cut_runs) = kernel_of_cut_runs(step, found, bound);
+  bound.kernel(KernelOf::sectors) = kernel_of_sectors(step, found, bound);
   bound.kernel(KernelOf::elements) = kernel_of_elements(step, found, bound);
   bound.counter_bytes = exchange_counter_bytes(to.tiles, step.launch.grid[1]);
   return bound;
@@ -381,6 +384,8 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
     to.kernel = KernelOf::cut_lines;
   else if (covers)
     take_runs(bound, cover, to);
+  else if (bound.has(KernelOf::sectors) && suits_sectors(bound, to))
+    take_sectors(bound, to);
   else if (bound.has(KernelOf::elements))
     take_elements(to);
   return to;

@@ -11,12 +11,13 @@ struct Found {
   Kernel kernel = nullptr;
   int threads = 0;
   int pack = 1;
-  int columns = 0;        ///< of a lane, where they are more than a pack
-  int packs = 1;          ///< as many columns once more, that a lane of a wide panel may have
-  bool bundles = false;   ///< rows come in bundles (bundles.h)
-  bool shifted = false;   ///< columns: packs begin elsewhere from row to row (Shifted)
-  int state_bytes = 0;    ///< of a state, where rows are joined (joined_rows.h); else 0
-  int meeting_bytes = 0;  ///< of a lane's columns, where registers keep them (column_registers.h); else 0
+  int columns = 0;           ///< of a lane, where they are more than a pack
+  int packs = 1;             ///< as many columns once more, that a lane of a wide panel may have
+  bool bundles = false;      ///< rows come in bundles (bundles.h)
+  bool shifted = false;      ///< columns: packs begin elsewhere from row to row (Shifted)
+  int state_bytes = 0;       ///< of a state, where rows are joined (joined_rows.h); else 0
+  int meeting_bytes = 0;     ///< of a lane's columns, where registers keep them (column_registers.h); else 0
+  Kernel sectors = nullptr;  ///< the same where rows end within sectors (column_sectors.h)
   Kernel whole_lines =
       nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
   int packs_of_line = 0;
@@ -30,6 +31,7 @@ struct Found {
   int elements_of_line = 0;
   Kernel travelling = nullptr;           ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
   Kernel travelling_elements = nullptr;  ///< the same in packs of one, wherever they lie
+  Kernel travelling_sectors = nullptr;   ///< the same of columns whose rows end within sectors (travelling_sectors.h)
   bool in_order = false;                 ///< elements are taken in the order of their numbers alone, but by `kernel`
 };
 
@@ -75,6 +77,14 @@ struct Cover {
   PacksOfRun at_ends = {};
 };
 
+/// Columns that registers keep, of panels that overlap: instead of what Arguments says of panels (column_sectors.h).
+struct SectorPanels {
+  int width = 0, lanes = 1, lane_bits = 0, rows_of_lane = 1;
+  Index panels = 1, tiles = 1;
+  Divider by_panels = {};
+  Index out_from = 0, out_to = 0;  ///< elements of the output lie so far from its first one
+};
+
 /// A step and its kernels, complete but for addresses: made with the plan.
 struct Bound {
   Arguments arguments;  ///< as for buffers that begin where whole packs do
@@ -95,6 +105,7 @@ struct Bound {
   Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first
   Cover cover_units, cover_any;   ///< cut runs: where the first one begins at such a multiple, and elsewhere
   PacksOfRun within_run;          ///< cut runs: packs that are whole wherever a run begins
+  SectorPanels sectors;
   std::array<StepKernel, kKernelsOfStep> kernels;  ///< by KernelOf
 
   const StepKernel& kernel(KernelOf of) const { return kernels[static_cast<std::size_t>(of)]; }

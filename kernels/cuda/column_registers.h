@@ -142,26 +142,35 @@ __device__ void meet_in_half(int half, const F& fold, typename F::State (&number
                                  shared_memory() + half * threads_of_block() * static_cast<int>(sizeof(numbers)));
 }
 
-/// Inlined, as are those that call it: what has an address is not in registers.
+/// What registers keep, mapped where they keep it: meet(half, fold, numbers) over all lanes with the same columns, then
+/// store(maps). Inlined, as are those that call it: what has an address is not in registers.
+template <class Source, class Map, int kKept, class F, class Meet, class Store>
+[[gnu::always_inline]] inline __device__ void map_kept(const Arguments& step, const F& fold, Kept<Source, kKept>& kept,
+                                                       const Meet& meet, const Store& store) {
+  using A = typename Source::Value;
+  constexpr int kSize = Source::kSize;
+  A maxima[kSize], sums[kSize];
+  kept.maxima(maxima);
+  meet(0, fold.pivot_fold(), maxima);
+  kept.template sums_of_powers<std::is_same_v<Map, PowerMap<A>>>(maxima, sums);
+  meet(1, folds::Sum<A>(), sums);
+  Map maps[kSize];
+#pragma unroll
+  for (int c = 0; c < kSize; ++c) maps[c] = Map({maxima[c], sums[c]}, kept.scale(), static_cast<A>(step.alpha));
+  store(maps);
+}
+
 template <class Source, class Out, class Map, int kKept, class F>
 [[gnu::always_inline]] inline __device__ void map_in_registers(const Arguments& step, const F& fold,
                                                                const ColumnLanes& lanes, const Places& places,
                                                                ColumnsInRegisters<Source, kKept>& columns) {
-  using A = typename Source::Value;
-  constexpr int kSize = Source::kSize;
-  A maxima[kSize], sums[kSize];
-  columns.kept().maxima(maxima);
-  meet_in_half<Source>(0, fold.pivot_fold(), maxima, lanes);
-  columns.kept().template sums_of_powers<std::is_same_v<Map, PowerMap<A>>>(maxima, sums);
-  meet_in_half<Source>(1, folds::Sum<A>(), sums, lanes);
-  Map maps[kSize];
-#pragma unroll
-  for (int c = 0; c < kSize; ++c)
-    maps[c] = Map({maxima[c], sums[c]}, columns.kept().scale(), static_cast<A>(step.alpha));
-  if (step.walk.rank > 1)
-    columns.template store<true, Out>(places, maps);
-  else
-    columns.template store<false, Out>(places, maps);
+  const auto meet = [&](int half, const auto& of, auto& numbers) { meet_in_half<Source>(half, of, numbers, lanes); };
+  map_kept<Source, Map, kKept>(step, fold, columns.kept(), meet, [&](const auto& maps) {
+    if (step.walk.rank > 1)
+      columns.template store<true, Out>(places, maps);
+    else
+      columns.template store<false, Out>(places, maps);
+  });
 }
 
 /// All tiles of a block whose lanes have kRows rows each, or one less.
@@ -186,16 +195,17 @@ template <int kRows, class Source, class Out, class F>
   }
 }
 
-/// The loop for lanes of as many rows as there are at most: what is computed for rows that are not there takes as long
-/// as for those that are.
-template <int kRows, int kFewest, class Source, class Out, class F>
-[[gnu::always_inline]] inline __device__ void map_tiles_of(const Arguments& step, const F& fold,
-                                                           const ColumnLanes& lanes, const Places& places) {
+/// Calls map(std::integral_constant of the rows) for lanes of as many rows as there are at most: what is computed for
+/// rows that are not there takes as long as for those that are.
+template <int kRows, int kFewest, class Map>
+[[gnu::always_inline]] inline __device__ void with_rows_of_lane(const Arguments& step, const Map& map) {
   constexpr int kFewer = kRows - (kRows > 8 ? 2 : 1);
   if constexpr (kFewer >= kFewest)
-    if (step.rows_of_lane <= kFewer) return map_tiles_of<kFewer, kFewest, Source, Out>(step, fold, lanes, places);
-  map_tiles<kRows, Source, Out>(step, fold, lanes, places);
+    if (step.rows_of_lane <= kFewer) return with_rows_of_lane<kFewer, kFewest>(step, map);
+  map(std::integral_constant<int, kRows>());
 }
+template <int kRows>
+inline constexpr int kFewestRowsOfLane = kRows > 4 ? kRows / 2 + 1 : 1;
 
 /// Tuning::kUnroll rows a lane at most, of Source::kSize columns: neighbours where rows are whole aligned packs, else
 /// as far apart as lanes lie side by side, so that each load has neighbours in the next lanes.
@@ -209,8 +219,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   auto* const places =
       reinterpret_cast<Index*>(shared_memory() + 2 * threads_of_block() * static_cast<int>(sizeof(A[Source::kSize])));
   if (step.walk.rank > 1) write_places(step, places);
-  constexpr int kRows = Tuning::kUnroll, kFewest = kRows > 4 ? kRows / 2 + 1 : 1;
-  map_tiles_of<kRows, kFewest, Source, typename Sink::Out>(step, fold, lanes, {places, slot, slots});
+  constexpr int kRows = Tuning::kUnroll;
+  with_rows_of_lane<kRows, kFewestRowsOfLane<kRows>>(step, [&](auto rows) {
+    map_tiles<decltype(rows)::value, Source, typename Sink::Out>(step, fold, lanes, {places, slot, slots});
+  });
 }
 
 }  // namespace ndfold::cuda

@@ -20,6 +20,16 @@ inline Index product_of(const std::vector<AxisNumbers>& axes) {
   return product;
 }
 
+/// How far elements lie from the first one, down and up: by strides of the input, or of the output.
+struct Reach {
+  Index low = 0, high = 0;
+};
+inline Reach reach_of(const std::vector<Axis>& axes, Index Axis::*stride = &Axis::in) {
+  Reach reach;
+  for (const Axis& axis : axes) (axis.*stride < 0 ? reach.low : reach.high) += (axis.size - 1) * axis.*stride;
+  return reach;
+}
+
 inline Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 
 inline int whole_warps(int threads) { return (threads + kWarp - 1) / kWarp * kWarp; }

@@ -2,7 +2,7 @@
 #pragma once
 #include <ndfold/kept_columns.h>
 
-#include "kernels/cuda/column_registers.h"
+#include "kernels/cuda/column_sectors.h"
 #include "kernels/cuda/cut_runs.h"
 #include "kernels/cuda/kernel_in.h"
 #include "kernels/cuda/travelling.h"
@@ -18,7 +18,8 @@ Found kept() {
   return {.kernel = columns_in_registers<Source, F, Sink, Tuned<kKept.threads, kRows, kBlocks>>,
           .threads = kKept.threads,
           .pack = kKept.columns,
-          .meeting_bytes = kKept.columns * static_cast<int>(sizeof(A))};
+          .meeting_bytes = kKept.columns * static_cast<int>(sizeof(A)),
+          .sectors = columns_by_sectors<Source, F, Sink, Tuned<kKept.threads, kRows, kBlocks>>};
 }
 
 template <template <class, class, int> class Loaded, class T, class F, class Sink>
@@ -142,6 +143,14 @@ Found with_travelling(const KernelKey& key, Found found) {
   return found;
 }
 
+// Of 16 bits two launches are as fast.
+template <class Line, class F, class Sink>
+Found with_travelling_sectors(const KernelKey& key, Found found) {
+  if constexpr (sizeof(typename Line::Element) == 4)
+    found.travelling_sectors = travelling_kernel<TravellingSectors, Line, F, Sink>(key);
+  return found;
+}
+
 // A softmax whose blocks meet over the grid.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
@@ -158,7 +167,8 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
       return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
     }();
     if constexpr (kBody == Body::columns)
-      return layout.in_line ? with_travelling<TravellingColumns, Line, InLine<Strided>, F, Sink>(key, found)
+      return layout.in_line ? with_travelling_sectors<Line, F, Sink>(
+                                  key, with_travelling<TravellingColumns, Line, InLine<Strided>, F, Sink>(key, found))
                             : with_travelling<TravellingColumns, Dense, Strided, F, Sink>(key, found);
     else
       return layout.in_line ? with_travelling<TravellingRows, Line, InLine<Strided>, F, Sink>(key, found)

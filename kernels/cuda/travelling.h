@@ -5,6 +5,7 @@
 #include "kernels/cuda/batch_ring.h"
 #include "kernels/cuda/sinks.h"
 #include "kernels/cuda/source.h"
+#include "kernels/cuda/travelling_sectors.h"
 #include "kernels/cuda/travelling_states.h"
 #include "kernels/cuda/travelling_tiles.h"
 
@@ -90,7 +91,10 @@ class Travel {
 #pragma unroll
       for (int u = 0; u < kLoads; ++u) {
         if (u >= left) break;
-        copy_later(to + u * kThreads, reinterpret_cast<const P*>(walk.next()));
+        if constexpr (decltype(packs)::kIsWhole)
+          copy_later(to + u * kThreads, reinterpret_cast<const P*>(walk.next()));
+        else
+          packs.copy(to + u * kThreads, walk.next());
       }
       if (++asked_ == batches_.count + again_) asked_ = 0, ++asked_turn_;
     }
@@ -250,7 +254,8 @@ class Travel {
 
   template <class Meanwhile>
   __device__ void fold(int turn, int later, const Meanwhile& meanwhile) {
-    const int count = packs_in(turn).count;
+    const auto packs = packs_in(turn);
+    const int count = packs.count;
     A maxima[kStates], sums[kStates] = {};
 #pragma unroll
     for (A& max : maxima) max = -folds::kInfinity<A>;
@@ -261,8 +266,17 @@ class Travel {
 #pragma unroll
     for (int c = 0; c < kStates; ++c) {
       const A sum = meet_lanes(sums[c], kAcross, kWarp, [](A a, A b) { return a + b; });
-      if (lane_of_warp() < kAcross) states_.put(c * kAcross + lane_of_warp(), {maxima[c], sum});
+      if (lane_of_warp() < kAcross) states_.put(place_of(packs, c), {maxima[c], sum});
     }
+  }
+
+  // Of a lane's column among the states of all: lanes put neighbours.
+  template <class Packs>
+  __device__ static int place_of(const Packs& packs, int c) {
+    if constexpr (Packs::kIsWhole)
+      return c * kAcross + thread_of_block() % kAcross;
+    else
+      return packs.place(c);
   }
 
   // Writes a tile, and asks for what comes into its places.
@@ -275,11 +289,12 @@ class Travel {
 
   template <class Map>
   __device__ void finish(int turn) {
-    Map maps[kStates];
-    states_.template whole<kAcross>(maps, [&](const WordState& state) {
-      return Map(state, static_cast<A>(step_.scale), static_cast<A>(step_.alpha));
-    });
     const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
+    Map maps[kStates];
+    states_.whole(
+        maps,
+        [&](const WordState& state) { return Map(state, static_cast<A>(step_.scale), static_cast<A>(step_.alpha)); },
+        [&](int c) { return place_of(packs, c); });
     const int stay = batches_.count - again_;
     if (again_ > 0) map_place_ = fold_place_;  // the first of those that stay has the place after the last one's
 #pragma unroll 1
@@ -291,7 +306,9 @@ class Travel {
         Pack<Out, kSize> results;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(maps[i % kStates](number_of<Source>(pack, i)));
-        if constexpr (kSize == 1)
+        if constexpr (!decltype(packs)::kIsWhole)
+          packs.store(results, walk.next());
+        else if constexpr (kSize == 1)
           *walk.next() = results.at[0];
         else
           store_vector(results, walk.next());

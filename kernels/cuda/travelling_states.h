@@ -56,23 +56,23 @@ class TravellingStates {
     }
   }
 
-  /// After another barrier: what make(state) makes of the whole, of a lane's columns, which are kAcross apart: lanes
-  /// read neighbours. Of columns, all lanes meet once more, and each is made once.
-  template <int kAcross, class Map, int kStates, class Make>
-  __device__ void whole(Map (&maps)[kStates], const Make& make) const {
+  /// After another barrier: what make(state) makes of the whole, of a lane's columns, of which place(c) says where they
+  /// were put. Of columns, all lanes meet once more, and each is made once.
+  template <class Map, int kStates, class Make, class Place>
+  __device__ void whole(Map (&maps)[kStates], const Make& make, const Place& place) const {
     if constexpr (kIsRow) {
       maps[0] = make(read_state(of_tile()));
     } else {
-      struct alignas(kMapBytes) Place {
+      struct alignas(kMapBytes) Made {
         Map map;
       };
-      static_assert(sizeof(Place) == kMapBytes);
-      auto* const places = reinterpret_cast<Place*>(of_tile());
+      static_assert(sizeof(Made) == kMapBytes);
+      auto* const places = reinterpret_cast<Made*>(of_tile());
       combine_warps(as_read(), [&](int column, const WordState& state) { places[column].map = make(state); });
       const auto block = cg::this_thread_block();
       block.sync();  // the whole is there
 #pragma unroll
-      for (int c = 0; c < kStates; ++c) maps[c] = places[c * kAcross + thread_of_block() % kAcross].map;
+      for (int c = 0; c < kStates; ++c) maps[c] = places[place(c)].map;
     }
   }
 

@@ -20,6 +20,7 @@ static_assert(sizeof(TilePlace) == kPlaceBytes);
 /// A lane's packs of a tile: `count` of them, `hop` elements apart.
 template <class T>
 struct TravellingPacks {
+  static constexpr bool kIsWhole = true;
   T* first;
   Index hop;
   int count;
@@ -46,6 +47,7 @@ static_assert(sizeof(BeginOfRun) == kRunBytes);
 /// stand in shared memory: found pack by pack they cost a fifth of the bandwidth.
 template <class T, bool kIn, int kSize, int kHop>
 struct TravellingPacksOfRuns {
+  static constexpr bool kIsWhole = true;
   const BeginOfRun* runs;
   T* base;
   Index stride;  // of elements one by one

@@ -108,17 +108,6 @@ StepKernel kernel_of_whole_runs(const Step& step, const Found& found, const Boun
   return with_places_of_runs(found.whole_runs, bound);
 }
 
-// How far elements lie from the first one, down and up.
-struct Reach {
-  Index low = 0, high = 0;
-};
-
-Reach reach_of(const std::vector<Axis>& axes) {
-  Reach reach;
-  for (const Axis& axis : axes) (axis.in < 0 ? reach.low : reach.high) += (axis.size - 1) * axis.in;
-  return reach;
-}
-
 // Packs at the ends of runs find in a cache what those within left there: some 64 KiB of a block's, whole batches.
 // Where runs are so long that there would be fewer than lanes, what they read again is little.
 void take_together(Bound& bound) {
@@ -233,10 +222,10 @@ StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bou
   const Arguments& to = bound.arguments;
   const bool in_line = step.kernel.body == Body::rows && to.walk.rank == 0;
   bound.begins_anywhere = in_line && bound.begins_alike && has_room_before(bound);
-  const bool suits =
-      in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
-                    (bound.runs_begin_alike || bound.begins_anywhere)
-              : bound.pack > 1 && to.whole_runs && to.lane_axis.size % bound.pack == 0 && stores_packs(step, bound);
+  const bool suits = in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
+                                   (bound.runs_begin_alike || bound.begins_anywhere)
+                             : bound.pack > 1 && !travels_by_sectors(step) && to.whole_runs &&
+                                   to.lane_axis.size % bound.pack == 0 && stores_packs(step, bound);
   return suits ? kernel_that_travels(step, found.travelling, bound.pack, bound) : StepKernel{};
 }
 
@@ -264,7 +253,8 @@ StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound
 }
 
 StepKernel kernel_of_elements(const Step& step, const Found& found, const Bound& bound) {
-  if (step.kernel.residency == Residency::ring) return kernel_that_travels(step, found.travelling_elements, 1, bound);
+  if (step.kernel.residency == Residency::ring)
+    return travels_by_sectors(step) ? StepKernel{} : kernel_that_travels(step, found.travelling_elements, 1, bound);
   const bool fits = bound.arguments.reduced <= lanes_of_line(bound) * found.elements_of_line;
   if (!fits || !spans_few(step.reduced, 1)) return {};
   return with_places_of_packs(found.elements, bound, found.elements_of_line);

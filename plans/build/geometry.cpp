@@ -24,10 +24,8 @@ constexpr Index kShortestMaps = 4;              // lanes take a quarter of them,
 constexpr Index kBlocksOfMap = 4;               // blocks of a multiprocessor are busy
 constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
 constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do not pay for their block
-constexpr Index kBlocksOfFewPanels = 4;         // of a multiprocessor, sooner than wide panels
 constexpr Index kRowsOfLane = 128;              // of a reduction: fewer cost less than the meeting that follows them
 constexpr double kSmallBytes = 1024 * 1024;     // soon in a cache: narrow panels cost less than idle multiprocessors
-constexpr Index kSectorBytes = 32;              // what memory hands out at least
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
@@ -50,11 +48,6 @@ bool fits_registers(const Step& step) {
   const Tuning& tuning = step.kernel.tuning;
   return step.kernel.body == Body::rows &&
          tile_bytes(step) <= sharers(step) * static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
-}
-
-// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.
-bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device) {
-  return step.bytes_read <= kSmallBytes && panel_bytes > kSectorBytes && all_panels < device.multiprocessors;
 }
 
 bool fits_output(const Step& step) {
@@ -100,6 +93,10 @@ void fit(Step& step, const DeviceFacts& device) {
 }
 
 }  // namespace
+
+bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device) {
+  return step.bytes_read <= kSmallBytes && panel_bytes > kSectorBytes && all_panels < device.multiprocessors;
+}
 
 Index floor_power_of_two(Index value) {
   return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::max<Index>(value, 1))));
@@ -179,41 +176,6 @@ void fit_panels(Step& step, const DeviceFacts& device) {
     together = std::max<Index>(1, step.launch.block / ceil_power_of_two(packs));
   }
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
-}
-
-// Of a panel whose columns wait in registers. Of 512 even rows f32 shared memory keeps 128 bytes each at 0.92 of a
-// copy, registers at 0.88.
-Index narrowest_kept_bytes(const Step& step) {
-  constexpr Index kLineBytes = 128;
-  return element_bytes(step) < 4 || has_uneven_rows(step) ? kLineBytes : 2 * kLineBytes;
-}
-
-bool keep_columns(Step& step, const DeviceFacts& device) {
-  KernelKey& kernel = step.kernel;
-  const Index rows = elements(step.reduced), element = element_bytes(step);
-  const bool suits = device.kind == DeviceKind::cuda && kernel.body == Body::columns && !step.kept.empty() &&
-                     kernel.output == kernel.input && kernel.accumulate == DType::f32 && rows <= kMostKeptRows;
-  if (!suits) return false;
-  const KeptColumns kept = kept_columns(kernel.tuning, element);
-  const Index threads = std::min({step.launch.block, kept.threads, device.threads_per_block}),
-              slots = ceil_divide(std::max<Index>(rows, 1), kept.rows), size = step.kept.back().size,
-              outer = elements(step.kept) / size;
-  if (slots > threads) return false;
-  Index lanes = std::min(floor_power_of_two(threads / slots), floor_power_of_two(panel_elements(step) / kept.columns));
-  lanes = std::min(lanes, ceil_power_of_two(ceil_divide(size, kept.columns)));
-  while (lanes > device.lanes &&
-         outer * ceil_divide(size, lanes * kept.columns) < Index{device.multiprocessors} * kBlocksOfFewPanels)
-    lanes /= 2;
-  const auto panels_of = [&] { return outer * ceil_divide(size, lanes * kept.columns); };
-  const bool wide = lanes * kept.columns * element >= narrowest_kept_bytes(step) || lanes * kept.columns >= size;
-  if (!wide) return false;
-  while (is_small_and_wide(step, lanes * kept.columns * element, panels_of(), device)) lanes /= 2;
-  const Index panel = lanes * kept.columns;
-  kernel.residency = Residency::registers;
-  kernel.tuning.panel_bytes = static_cast<int>(panel * element);
-  step.launch.block = static_cast<int>(round_up(lanes * slots, device.lanes));
-  step.launch.grid[1] = outer * panels(step);
-  return true;
 }
 
 void fit_uneven_rows(Step& step, const DeviceFacts& device) {

@@ -44,13 +44,12 @@ Index ceil_power_of_two(Index value);
 /// Whether packs of a row of columns begin elsewhere in the next.
 bool has_uneven_rows(const Step& step);
 
+/// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.
+bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device);
+
 /// Panels of a reduction's columns, as wide as leaves enough of them to keep the device busy. Of few rows, which lanes
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
-
-/// Lets a softmax's columns wait in registers: panels as wide as lanes have room for all rows, and blocks of no more
-/// threads than they need. Whether they do; else the step is as it was.
-bool keep_columns(Step& step, const DeviceFacts& device);
 
 /// Panels of columns that are no whole packs, where rows follow one another: of few columns one panel, whose rows are
 /// folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than a power of two of lanes has, for

@@ -1,6 +1,6 @@
 // rows_in_block and columns_in_block: one block folds an output, or a panel of outputs, alone.
 #include "plans/build/builders.h"
-#include "plans/build/geometry.h"
+#include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"

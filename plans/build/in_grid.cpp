@@ -3,7 +3,7 @@
 #include <ndfold/travelling.h>
 
 #include "plans/build/builders.h"
-#include "plans/build/geometry.h"
+#include "plans/build/keep_columns.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 #include "plans/build/travel.h"
@@ -84,6 +84,9 @@ void stay(Step& step, Body body, Residency residency, const DeviceFacts& device)
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
+  if (body == Body::columns)
+    if (Step wide = step; overlap_to_travel(wide, device) && journey_of(problem, wide, device).threads != 0)
+      step = wide;
   const Index tiles = step.launch.grid[1];
   step.kernel.scope = Scope::grid;
   step.launch.cooperative = true;
@@ -109,7 +112,8 @@ Verdict can(std::string_view strategy, Body body, const Problem& problem, const 
   const Verdict apt = body == Body::rows ? rows_are_apt(problem, device) : columns_are_apt(problem, device);
   if (apt.kind != Verdict::Kind::yes) return apt;
   const Step step = build(strategy, body, problem, device).steps.front();
-  const bool few = static_cast<double>(tile_bytes(step)) * static_cast<double>(step.parts) < kSmallestTileBytes;
+  const bool few =
+      !overlaps(step) && static_cast<double>(tile_bytes(step)) * static_cast<double>(step.parts) < kSmallestTileBytes;
   return few || step.parts < 2 ? unwise("a block is enough for so few elements") : yes();
 }
 

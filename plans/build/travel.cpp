@@ -42,9 +42,10 @@ bool travels(const Problem& problem, const Step& step, const DeviceFacts& device
                      problem.kind == RequestKind::softmax && has_many_kernels(problem) &&
                      problem.accumulate == DType::f32 && element <= 4 && device.threads_per_block >= kOne.threads &&
                      !reduced.empty() && problem.axes.reduced_elements() < Index{1} << 30 &&
-                     (element == 4 || travels_in_packs(step));
+                     (element == 4 || travels_by_sectors(step) || travels_in_packs(step));
   if (!suits || step.kernel.body == Body::rows) return suits && reduced.back().size * element >= kShortestRunBytes;
-  return step.kernel.tuning.panel_bytes == kTravellingLineBytes && !kept.empty() && kept.back().size >= kFewestColumns;
+  const bool panels = step.kernel.tuning.panel_bytes == kTravellingLineBytes || travels_by_sectors(step);
+  return panels && !kept.empty() && kept.back().size >= kFewestColumns;
 }
 
 // Of a tile, of so many reduced elements each. A row may begin anywhere: parts begin at lines of memory. Of a row in
@@ -52,12 +53,14 @@ bool travels(const Problem& problem, const Step& step, const DeviceFacts& device
 struct Lines {
   Index elements = 1, count = 1;
   Index of_run = 0;  // reduced elements; 0: nothing is looked up
+  Index bytes = kTravellingLineBytes;
 };
 
-Lines lines_of(const Problem& problem, Body body) {
+Lines lines_of(const Problem& problem, const Step& step) {
   const Index reduced = problem.axes.reduced_elements();
   const bool several = problem.axes.reduced.size() > 1;
-  if (body == Body::columns) return {1, reduced, several ? 1 : 0};
+  if (step.kernel.body == Body::columns)
+    return {1, reduced, several ? 1 : 0, travelling_columns(step) * static_cast<Index>(size_bytes(problem.input))};
   const Axis& run = problem.axes.reduced.back();
   const Index line = kTravellingLineBytes / static_cast<Index>(size_bytes(problem.input));
   Index unit = line;  // rows begin at its multiples
@@ -76,7 +79,7 @@ Share share_of(Index parts, const Crew& crew, const Lines& lines, Index room) {
   constexpr Index kLinesOfWarp = 4;
   const Index part = ceil_divide(ceil_divide(lines.count, parts), kLinesOfWarp) * kLinesOfWarp;
   Share share{.parts = ceil_divide(lines.count, part), .lines = part};
-  share.batches = batches_of(part * kTravellingLineBytes, crew.threads);
+  share.batches = batches_of(part * lines.bytes, crew.threads);
   if (lines.of_run > 0) room -= travelling_table_bytes(part * lines.elements, lines.of_run);
   share.places = std::min(room / batch_bytes(crew.threads, share.batches.loads), kMostPlacesOfRing);
   return share;
@@ -124,7 +127,7 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
     if (parts > 0 && (needed == 0 || 2 * (resident / parts) >= 3 * (resident / needed))) needed = parts;
   }
   if (needed == 0) needed = least;
-  const Index useful = std::max<Index>(1, lines.count * kTravellingLineBytes / kSmallestPartBytes);
+  const Index useful = std::max<Index>(1, lines.count * lines.bytes / kSmallestPartBytes);
   Journey journey{.threads = crew.threads};
   journey.groups = std::min(tiles, resident / needed);
   // Fewer blocks with as many packs a lane are as fast: [64,2^20] by 128 instead of 132 blocks a row 0.86 for 0.80.
@@ -158,7 +161,7 @@ bool travels_in_packs(const Step& step) {
 
 Journey journey_of(const Problem& problem, const Step& step, const DeviceFacts& device) {
   if (!travels(problem, step, device)) return {};
-  const Lines lines = lines_of(problem, step.kernel.body);
+  const Lines lines = lines_of(problem, step);
   const Journey pair = with(kPair, lines, step, device);
   const double most = step.kernel.body == Body::rows ? kMostOfRow : kMostOfPanel;
   if (pair.threads != 0 && static_cast<double>(pair.parts) <= most * device.multiprocessors) return pair;

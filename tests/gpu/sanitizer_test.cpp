@@ -47,10 +47,12 @@ class sanitizer : public OnDevice {
       }
   }
 
-  /// So few multiprocessors and so little shared memory that small tiles are shared, and taken in turns.
+  /// So few multiprocessors and so little shared memory that small tiles are shared, and taken in turns; and no cache,
+  /// so that panels overlap.
   static DeviceFacts small() {
     DeviceFacts device = facts();
     device.multiprocessors = 3;
+    device.cache_bytes = 0;
     device.shared_bytes_per_multiprocessor = 32 * 1024;
     device.shared_bytes_per_block = 31 * 1024;
     return device;
@@ -80,6 +82,7 @@ class sanitizer : public OnDevice {
       expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 41}, {4, 6, 5, 41});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {1300, 9}, {1300, 9});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {40, 70}, {40, 70});
+      expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {40, 603}, {40, 603});
     }
   }
 
@@ -111,6 +114,7 @@ TEST_F(sanitizer, tiles_that_travel) {
   DeviceFacts device = facts();
   if (device.kind != DeviceKind::cuda) GTEST_SKIP() << "a CPU has no rings";
   device.multiprocessors = 2;
+  device.cache_bytes = 0;
   for (const DType type : {DType::f32, DType::bf16})
     for (const auto& [sizes, axes, strategy] : kShapes)
       for (const Index shift : {0, 1}) {

@@ -143,6 +143,25 @@ TEST_F(strategies, softmax_in_place_by_each) {
   expect_right(trials);
 }
 
+// Rows that begin anywhere in a sector, of more elements than a cache keeps.
+TEST_F(strategies, columns_by_sectors) {
+  std::vector<Trial> trials;
+  DeviceFacts device = few(3);
+  device.cache_bytes = 0;
+  for (const Shape& shape : {Shape{{33, 301}, {0}}, Shape{{2, 60, 517}, {1}}, Shape{{250, 405}, {0}},
+                             Shape{{1301, 205}, {0}}, Shape{{3, 700, 333}, {1}}, Shape{{900, 1036}, {0}}})
+    for (const Subject& subject : softmaxes(shape.axes))
+      for (const Index shift : {0, 1, 6}) {
+        const std::size_t first = trials.size();
+        add(trials, shape, subject, Layout::row_major, device, 1);
+        for (std::size_t i = first; i < trials.size(); ++i) {
+          trials[i].in_shift = shift;
+          trials[i].out_shift = shift == 6 ? 2 : shift;
+        }
+      }
+  expect_all(expect_right(trials), {"columns_in_block", "columns_in_grid"});
+}
+
 // Nothing in common but the answer.
 TEST_F(strategies, fused_ones_agree_with_the_chain) {
   std::vector<Trial> trials;

@@ -62,50 +62,6 @@ TEST(Geometry, RegistersHoldWhatTheirLanesLoad) {
   EXPECT_EQ(step.kernel.residency, Residency::none);
 }
 
-// Columns, panels and threads of a plan whose columns wait in registers; no panel where they do not.
-struct KeptPanel {
-  Index columns = 0, panels = 0;
-  int threads = 0;
-  friend bool operator==(const KeptPanel&, const KeptPanel&) = default;
-};
-
-KeptPanel kept_panel(Index reduced, Index kept, int unroll, DType type = DType::f32) {
-  Step step = columns_step(reduced, kept);
-  step.kernel.input = step.kernel.output = type;
-  step.launch.block = unroll > 8 ? 512 : 256;
-  step.kernel.tuning = {.threads = step.launch.block, .unroll = unroll, .panel_bytes = 4096};
-  const Step before = step;
-  if (!keep_columns(step, kH200)) {
-    EXPECT_EQ(step, before);
-    return {};
-  }
-  EXPECT_EQ(step.kernel.residency, Residency::registers);
-  EXPECT_EQ(step.launch.shared_bytes, 0);
-  return {panel_elements(step), step.launch.grid[1], step.launch.block};
-}
-
-TEST(Geometry, ColumnsWaitInRegistersInPanelsAsWideAsTheirRowsLeaveRoomFor) {
-  constexpr Index kMany = Index{1} << 24;
-  EXPECT_EQ(kept_panel(3, kMany, 4), (KeptPanel{1024, kMany / 1024, 256}));
-  EXPECT_EQ(kept_panel(8, kMany, 4), (KeptPanel{512, kMany / 512, 256}));
-  EXPECT_EQ(kept_panel(8, kMany, 4, DType::bf16), (KeptPanel{1024, kMany / 1024, 256}));
-  EXPECT_EQ(kept_panel(32, kMany, 8), (KeptPanel{256, kMany / 256, 256}));
-  EXPECT_EQ(kept_panel(100, kMany, 16), (KeptPanel{128, kMany / 128, 448})) << "no more threads than rows need";
-  EXPECT_EQ(kept_panel(256, kMany, 16), (KeptPanel{64, kMany / 64, 512}));
-  EXPECT_EQ(kept_panel(8, 65536, 4), (KeptPanel{128, 512, 64})) << "few columns are shared out among many blocks";
-  EXPECT_EQ(kept_panel(8, 4096, 4), (KeptPanel{16, 256, 32}))
-      << "where all of them are small, in panels narrower still";
-  EXPECT_EQ(kept_panel(8, 3, 4), (KeptPanel{4, 1, 32}));
-}
-
-TEST(Geometry, ColumnsLeaveRegistersWhereRowsOfAPanelWouldBeShort) {
-  constexpr Index kMany = Index{1} << 20;
-  EXPECT_EQ(kept_panel(512, kMany, 16), KeptPanel()) << "shared memory keeps them as well";
-  EXPECT_EQ(kept_panel(512, kMany + 1, 16), (KeptPanel{32, kMany / 32 + 1, 512}));
-  EXPECT_EQ(kept_panel(513, kMany + 1, 16), KeptPanel());
-  EXPECT_EQ(kept_panel(512, kMany + 1, 16, DType::bf16), KeptPanel());
-}
-
 TEST(Geometry, GpuGridsAreCutAndCpuTasksAreNot) {
   Step step = columns_step(4, 4);
   step.launch.grid = {Index{1} << 40, Index{1} << 40, 1};

@@ -39,6 +39,8 @@ const Case kCases[] = {
     {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {6, 17024}, {6, 17024}, 0, 0, small(DeviceFacts::h200(), 2)},
     {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {3, 90000}, {3, 90000}, 0, 0, small(DeviceFacts::h200(), 2)},
     {SoftmaxSpec{.axes = {0}}, "columns_in_grid", {1500, 140}, {1500, 140}, 0, 0, small(DeviceFacts::h200(), 2)},
+    {SoftmaxSpec{.axes = {0}}, "columns_in_grid", {1500, 141}, {1500, 141}, 0, 0, without_cache(2)},
+    {SoftmaxSpec{.axes = {1}}, "columns_in_block", {3, 40, 603}, {3, 40, 603}, 0, 0, without_cache(1)},
     {Order{{1, 0}}, "copy", {90, 130}, {130, 90}}};
 
 Judged run_without(const Case& item, const Site* site, std::uint64_t seed) {

@@ -18,6 +18,13 @@ inline DeviceFacts small(DeviceFacts device, int multiprocessors) {
   return device;
 }
 
+/// The same without a cache, so that a few thousand elements are more than it keeps.
+inline DeviceFacts without_cache(int multiprocessors) {
+  DeviceFacts device = small(DeviceFacts::h200(), multiprocessors);
+  device.cache_bytes = 0;
+  return device;
+}
+
 /// The same with so little shared memory that tiles of a few thousand elements need several blocks.
 inline DeviceFacts tight(int multiprocessors) {
   DeviceFacts device = small(DeviceFacts::h200(), multiprocessors);
@@ -28,7 +35,7 @@ inline DeviceFacts tight(int multiprocessors) {
 
 struct Tally {
   std::map<std::string, int> strategies;
-  int whole_packs = 0, cut_lines = 0, cut_runs = 0, elements = 0;
+  int whole_packs = 0, cut_lines = 0, cut_runs = 0, sectors = 0, elements = 0;
   Real worst = 0;
 };
 
@@ -42,6 +49,7 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   tally.whole_packs += run.whole_packs;
   tally.cut_lines += run.cut_lines;
   tally.cut_runs += run.cut_runs;
+  tally.sectors += run.sectors;
   tally.elements += run.elements;
   tally.worst = std::max(tally.worst, run.worst);
 }

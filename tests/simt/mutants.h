@@ -16,6 +16,10 @@ struct TravellingTuning {
   static constexpr int kThreads = 512, kUnroll = 8, kBlocks = 1;
 };
 
+struct KeptTuning {
+  static constexpr int kThreads = 512, kUnroll = 16, kBlocks = 1;
+};
+
 struct Mutant {
   std::string_view name, kind;
   ndfold::cuda::Kernel kernel;

@@ -161,6 +161,22 @@ const std::vector<Case>& cases() {
        kDevice,
        Values::mixed,
        0},
+      {"travelling_sectors",
+       SoftmaxSpec{.axes = {0}},
+       "columns_in_grid",
+       {1501, 141},
+       {1501, 141},
+       without_cache(2),
+       Values::mixed,
+       0},
+      {"sectors",
+       SoftmaxSpec{.axes = {0}},
+       "columns_in_block",
+       {41, 603},
+       {41, 603},
+       without_cache(1),
+       Values::mixed,
+       0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {260, 76}, {260, 76}, kDevice, Values::mixed}};
@@ -174,6 +190,7 @@ bool is_as_found = false;  // what else a kernel is told
 bool takes_lines = false;  // of whole packs
 bool takes_cut_lines = false;
 bool travels = false;
+bool by_sectors = false;
 
 ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout& layout) {
   ndfold::cuda::Found found = find_kernel(key, layout);
@@ -181,7 +198,11 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
   if (found.travelling != nullptr && travels) {
-    found.travelling = under_test;
+    found.travelling = found.travelling_sectors = under_test;
+    return found;
+  }
+  if (found.sectors != nullptr && by_sectors) {
+    found.sectors = under_test;
     return found;
   }
   if (found.cut_runs != nullptr && takes_cut_lines) {
@@ -219,18 +240,22 @@ std::string outcome(const Mutant& mutant) {
     Array in(dense(type, item.sizes), item.shift);
     takes_cut_lines = mutant.kind.starts_with("cut_");
     travels = mutant.kind.starts_with("travelling");
-    Array out(dense(reduces ? default_output(reduces->op, type) : type, item.out_sizes), takes_lines || travels ? 0
-                                                                                         : takes_cut_lines ? item.shift
-                                                                                                           : 2);
+    by_sectors = mutant.kind == "sectors";
+    Array out(dense(reduces ? default_output(reduces->op, type) : type, item.out_sizes),
+              takes_lines || travels || by_sectors ? 0
+              : takes_cut_lines                    ? item.shift
+                                                   : 2);
     fill(in, item.values);
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
     under_test = mutant.kernel;
     is_as_found = mutant.kind == "joined" || mutant.kind == "shifted" || mutant.kind.starts_with("kept");
-    body_under_test = mutant.kind.ends_with("columns") || mutant.kind == "few_rows" || is_as_found ? Body::columns
-                      : mutant.kind == "permute"                                                   ? Body::permute
-                      : mutant.kind == "elementwise"                                               ? Body::elementwise
-                                                                                                   : Body::rows;
+    body_under_test =
+        mutant.kind.ends_with("columns") || mutant.kind.ends_with("sectors") || mutant.kind == "few_rows" || is_as_found
+            ? Body::columns
+        : mutant.kind == "permute"     ? Body::permute
+        : mutant.kind == "elementwise" ? Body::elementwise
+                                       : Body::rows;
     const Options options{.slowness = travels ? 100 : 1};  // blocks that always go on together need not wait for words
     return simulate(item.request, in, out, {.device = item.device, .strategy = item.strategy}, options, find_mutant)
         .failure;

@@ -156,6 +156,18 @@ MUTANTS = [
      "travelling_columns"),
     ("travel_mail", "words.h", "static_cast<int>(blockIdx.x) * kColumns", "static_cast<int>(blockIdx.x) * (kColumns - 1)",
      "travelling_columns"),
+    ("travel_overlap", "travelling_sectors.h", "packs.at < kWidth + kSector - 1", "packs.at < kWidth", "travelling_sectors"),
+    ("travel_sector", "travelling_sectors.h", "packs.at < kWidth + from", "packs.at < kWidth", "travelling_sectors"),
+    ("travel_place", "travelling_sectors.h", "at + c + kSize * kAcross", "0", "travelling_sectors"),
+    ("travel_alike", "travelling_sectors.h", "kOfWarp * (warp / kSize)", "kOfWarp * (warp % kSize)", "travelling_sectors"),
+    ("travel_inside", "travelling_sectors.h", "last <= base + step_.reach_to", "last != nullptr", "travelling_sectors"),
+    ("sectors_overlap", "column_sectors.h", "at >= width + kSector - 1", "at >= width", "sectors"),
+    ("sectors_begin", "column_sectors.h", "(first || at >= from)", "(first || at > from)", "sectors"),
+    ("sectors_end", "column_sectors.h", "(last || at < width + from)", "(last || at < width)", "sectors"),
+    ("sectors_place", "column_sectors.h", "kSize - 1 - skew_ + c", "kSize - 1 + c", "sectors"),
+    ("sectors_row", "column_sectors.h", "before < 0 ? static_cast<int>(-before) : 0", "0", "sectors"),
+    ("sectors_reach", "column_sectors.h", "kSize - 1 <= step_.reach_to", "kSize - 2 <= step_.reach_to", "sectors"),
+    ("sectors_halves", "column_sectors.h", "half * slots_ * of_slot", "0 * half * slots_ * of_slot", "sectors"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
@@ -190,6 +202,8 @@ KERNELS = {
                                        "ElementSink<BFloat16>, simt::TravellingTuning>"),
     "kept_axes": ("column_registers.h", "columns_in_registers<Elements<float, float, 4>, Softmax<float>, ElementSink<float>, "
                                   "Tuning>"),
+    "sectors": ("column_sectors.h", "columns_by_sectors<Elements<float, float, 2>, Softmax<float>, "
+                                    "ElementSink<float>, simt::KeptTuning>"),
     "shifted": ("columns.h", "columns<Shifted<InLine<Elements<float, float, 4>>>, folds::Sum<float>, NearScope, " + PLAIN),
     "odd_columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
@@ -227,6 +241,8 @@ KERNELS = {
                                         "TravellingRuns, simt::TravellingTuning>"),
     "travelling_columns": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                            "ElementSink<float>, TravellingColumns, simt::TravellingTuning>"),
+    "travelling_sectors": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, "
+                                           "ElementSink<float>, TravellingSectors, simt::TravellingTuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
 }

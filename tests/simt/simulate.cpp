@@ -69,6 +69,7 @@ void run_steps(const Schedule& schedule, const Pointers& pointers, const Options
     run.whole_packs |= arguments.kernel == KernelOf::whole_packs;
     run.cut_lines |= arguments.kernel == KernelOf::cut_lines;
     run.cut_runs |= arguments.kernel == KernelOf::cut_runs;
+    run.sectors |= arguments.kernel == KernelOf::sectors;
     run.elements |= arguments.kernel == KernelOf::elements;
     run.barriers.insert(report.barriers.begin(), report.barriers.end());
     if (!report.failure.empty()) {

@@ -11,7 +11,8 @@ struct Judged {
   bool refused = false, missing = false;  // the planner said no; the tables lack a kernel
   std::string strategy;
   std::set<Site> barriers;
-  bool whole_packs = false, cut_lines = false, cut_runs = false, elements = false;  // a step went to that kernel
+  bool whole_packs = false, cut_lines = false, cut_runs = false, sectors = false;  // a step went to that kernel
+  bool elements = false;
   ndfold::test::Real worst = 0;
 };
 

@@ -1,0 +1,121 @@
+#include "plans/build/keep_columns.h"
+
+#include <ndfold/travelling.h>
+
+#include "plans/build/steps.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace ndfold {
+namespace {
+
+constexpr Index kBlocksOfFewPanels = 4;  // of a multiprocessor, sooner than wide panels
+
+Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
+
+// Of a panel whose columns wait in registers. Of 512 even rows f32 shared memory keeps 128 bytes each at 0.92 of a
+// copy, registers at 0.88.
+Index narrowest_kept_bytes(const Step& step) {
+  constexpr Index kLineBytes = 128;
+  return element_bytes(step) < 4 || has_uneven_rows(step) ? kLineBytes : 2 * kLineBytes;
+}
+
+bool suits_registers(const Step& step, const DeviceFacts& device) {
+  const KernelKey& kernel = step.kernel;
+  return device.kind == DeviceKind::cuda && kernel.body == Body::columns && !step.kept.empty() &&
+         kernel.output == kernel.input && kernel.accumulate == DType::f32;
+}
+
+// Whether neighbouring columns of each row begin alike in the input and in the output, by `unit` elements.
+bool lie_alike(const Step& step, Index unit) {
+  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % unit == 0; };
+  const Axis& lane = step.kept.back();
+  return lane.in == 1 && lane.out == 1 && std::all_of(step.reduced.begin(), step.reduced.end(), is_alike) &&
+         std::all_of(step.kept.begin(), step.kept.end() - 1, is_alike);
+}
+
+// Whether rows of results are so many elements a number of times, or no neighbours.
+bool are_whole(const Step& step, Index unit) {
+  const auto is_whole = [&](const Axis& axis) { return axis.out % unit == 0; };
+  return step.kept.empty() || step.kept.back().out != 1 ||
+         (std::all_of(step.reduced.begin(), step.reduced.end(), is_whole) &&
+          std::all_of(step.kept.begin(), step.kept.end() - 1, is_whole));
+}
+
+// Of 16 bits rows of whole packs do not gain: [128,524296] axis 0 takes 125 us where panels overlap, 121 where not; of
+// odd length 125 and 165 (an H100).
+bool gains_by_overlap(const Step& step, Index pack) {
+  return element_bytes(step) < 4 ? !are_whole(step, pack) : !are_whole_sectors(step);
+}
+
+// Whether elements and results are more than caches keep, so many times over: else a sector that is written in two
+// parts costs nothing. [128,32769] and [128,65537] axis 0 take 16.7 and 29.1 us where panels overlap, 15.9 and 32.0
+// where they do not; where they travel [1024,8193] and [1024,16385] 50.7 and 80.0, and 47.1 and 85.1 (an H100).
+bool are_beyond_cache(const Step& step, Index times, const DeviceFacts& device) {
+  const double bytes = 2.0 * static_cast<double>(elements(step.kept)) * static_cast<double>(elements(step.reduced));
+  return bytes * static_cast<double>(element_bytes(step)) > static_cast<double>(times * device.cache_bytes);
+}
+
+// Whether panels of columns along one axis may overlap, of so many lanes and slots: packs of a slot's rows lie alike.
+bool may_overlap(const Step& step, Index lanes, Index slots, Index pack, const DeviceFacts& device) {
+  return step.reduced.size() == 1 && lanes >= device.lanes && step.kept.back().size > lanes * pack &&
+         slots * step.reduced.back().in % pack == 0 && lie_alike(step, pack);
+}
+
+}  // namespace
+
+bool are_whole_sectors(const Step& step) {
+  return are_whole(step, kSectorBytes / static_cast<Index>(size_bytes(step.kernel.output)));
+}
+
+bool overlaps(const Step& step) {
+  const KernelKey& kernel = step.kernel;
+  const bool keeps = kernel.residency == Residency::registers || kernel.residency == Residency::ring;
+  return kernel.body == Body::columns && keeps &&
+         !std::has_single_bit(static_cast<std::uint64_t>(panel_elements(step)));
+}
+
+bool overlap_to_travel(Step& step, const DeviceFacts& device) {
+  const Index element = element_bytes(step), pack = step.kernel.tuning.vector_bytes / element;
+  const Index columns = 2 * travelling_columns(element);
+  const bool suits = element == 4 && suits_registers(step, device) && !are_whole_sectors(step) &&
+                     are_beyond_cache(step, 2, device) && may_overlap(step, columns, pack, 1, device) &&
+                     lie_alike(step, pack);
+  if (!suits) return false;
+  step.kernel.tuning.panel_bytes = static_cast<int>(width_by_sectors(columns, element) * element);
+  step.launch.grid[1] = elements(step.kept) / step.kept.back().size * panels(step);
+  return true;
+}
+
+bool keep_columns(Step& step, const DeviceFacts& device) {
+  KernelKey& kernel = step.kernel;
+  const Index rows = elements(step.reduced), element = element_bytes(step);
+  if (!suits_registers(step, device) || rows > kMostKeptRows) return false;
+  const KeptColumns kept = kept_columns(kernel.tuning, element);
+  const Index threads = std::min({step.launch.block, kept.threads, device.threads_per_block}),
+              size = step.kept.back().size, outer = elements(step.kept) / size;
+  Index slots = ceil_divide(std::max<Index>(rows, 1), kept.rows);
+  if (slots > threads) return false;
+  Index lanes = std::min(floor_power_of_two(threads / slots), floor_power_of_two(panel_elements(step) / kept.columns));
+  lanes = std::min(lanes, ceil_power_of_two(ceil_divide(size, kept.columns)));
+  while (lanes > device.lanes &&
+         outer * ceil_divide(size, lanes * kept.columns) < Index{device.multiprocessors} * kBlocksOfFewPanels)
+    lanes /= 2;
+  const auto panels_of = [&] { return outer * ceil_divide(size, lanes * kept.columns); };
+  const bool wide = lanes * kept.columns * element >= narrowest_kept_bytes(step) || lanes * kept.columns >= size;
+  if (!wide) return false;
+  while (is_small_and_wide(step, lanes * kept.columns * element, panels_of(), device)) lanes /= 2;
+  const Index alike = round_up(slots, kept.columns);  // slots whose rows begin alike
+  const bool overlap = alike * lanes <= threads && gains_by_overlap(step, kept.columns) &&
+                       are_beyond_cache(step, 1, device) && may_overlap(step, lanes, alike, kept.columns, device);
+  if (overlap) slots = alike;
+  const Index panel = overlap ? width_by_sectors(lanes * kept.columns, element) : lanes * kept.columns;
+  kernel.residency = Residency::registers;
+  kernel.tuning.panel_bytes = static_cast<int>(panel * element);
+  step.launch.block = static_cast<int>(round_up(lanes * slots, device.lanes));
+  step.launch.grid[1] = outer * panels(step);
+  return true;
+}
+
+}  // namespace ndfold

@@ -1,0 +1,20 @@
+// Softmaxes of columns that wait in registers: how wide their panels are, and who keeps them.
+#pragma once
+#include "plans/build/geometry.h"
+
+namespace ndfold {
+
+/// Lets a softmax's columns wait in registers: panels as wide as lanes have room for all rows, and blocks of no more
+/// threads than they need. Whether they do; else the step is as it was.
+bool keep_columns(Step& step, const DeviceFacts& device);
+
+/// Lets panels that may travel overlap, where their rows end within sectors of memory; else the step is as it was.
+bool overlap_to_travel(Step& step, const DeviceFacts& device);
+
+/// Whether rows of a step's results are whole sectors of memory, or none.
+bool are_whole_sectors(const Step& step);
+
+/// Whether the panels of a step overlap so.
+bool overlaps(const Step& step);
+
+}  // namespace ndfold

@@ -1,0 +1,127 @@
+// How wide the panels of columns are that registers keep, and which of them overlap.
+#include "plans/build/keep_columns.h"
+
+#include <ndfold/kept_columns.h>
+
+#include "plans/build/steps.h"
+
+#include <gtest/gtest.h>
+
+namespace ndfold {
+namespace {
+
+const DeviceFacts kH200 = DeviceFacts::h200();
+
+Step columns_step(Index reduced, Index kept) {
+  Step step;
+  step.kernel.body = Body::columns;
+  step.kernel.sink = SinkKind::softmax;
+  step.kernel.tuning = {.threads = 256, .unroll = 4, .panel_bytes = 128};
+  step.kept = {{.size = kept, .in = 1, .out = 1}};
+  step.reduced = {{.size = reduced, .in = kept, .out = kept}};
+  step.part = reduced;
+  step.launch.block = 256;
+  return step;
+}
+
+// Columns, panels and threads of a plan whose columns wait in registers; no panel where they do not.
+struct KeptPanel {
+  Index columns = 0, panels = 0;
+  int threads = 0;
+  friend bool operator==(const KeptPanel&, const KeptPanel&) = default;
+};
+
+KeptPanel kept_panel(Index reduced, Index kept, int unroll, DType type = DType::f32) {
+  Step step = columns_step(reduced, kept);
+  step.kernel.input = step.kernel.output = type;
+  step.launch.block = unroll > 8 ? 512 : 256;
+  step.kernel.tuning = {.threads = step.launch.block, .unroll = unroll, .panel_bytes = 4096};
+  const Step before = step;
+  if (!keep_columns(step, kH200)) {
+    EXPECT_EQ(step, before);
+    return {};
+  }
+  EXPECT_EQ(step.kernel.residency, Residency::registers);
+  EXPECT_EQ(step.launch.shared_bytes, 0);
+  return {panel_elements(step), step.launch.grid[1], step.launch.block};
+}
+
+TEST(KeepColumns, ColumnsWaitInRegistersInPanelsAsWideAsTheirRowsLeaveRoomFor) {
+  constexpr Index kMany = Index{1} << 24;
+  EXPECT_EQ(kept_panel(3, kMany, 4), (KeptPanel{1024, kMany / 1024, 256}));
+  EXPECT_EQ(kept_panel(8, kMany, 4), (KeptPanel{512, kMany / 512, 256}));
+  EXPECT_EQ(kept_panel(8, kMany, 4, DType::bf16), (KeptPanel{1024, kMany / 1024, 256}));
+  EXPECT_EQ(kept_panel(32, kMany, 8), (KeptPanel{256, kMany / 256, 256}));
+  EXPECT_EQ(kept_panel(100, kMany, 16), (KeptPanel{128, kMany / 128, 448})) << "no more threads than rows need";
+  EXPECT_EQ(kept_panel(256, kMany, 16), (KeptPanel{64, kMany / 64, 512}));
+  EXPECT_EQ(kept_panel(8, 65536, 4), (KeptPanel{128, 512, 64})) << "few columns are shared out among many blocks";
+  EXPECT_EQ(kept_panel(8, 4096, 4), (KeptPanel{16, 256, 32}))
+      << "where all of them are small, in panels narrower still";
+  EXPECT_EQ(kept_panel(8, 3, 4), (KeptPanel{4, 1, 32}));
+}
+
+TEST(KeepColumns, ColumnsLeaveRegistersWhereRowsOfAPanelWouldBeShort) {
+  constexpr Index kMany = Index{1} << 20;
+  EXPECT_EQ(kept_panel(512, kMany, 16), KeptPanel()) << "shared memory keeps them as well";
+  EXPECT_EQ(kept_panel(512, kMany + 1, 16), (KeptPanel{32, kMany / 32 + 1, 512}));
+  EXPECT_EQ(kept_panel(513, kMany + 1, 16), KeptPanel());
+  EXPECT_EQ(kept_panel(512, kMany + 1, 16, DType::bf16), KeptPanel());
+}
+
+TEST(KeepColumns, PanelsOverlapWhereRowsAreNoWholeSectors) {
+  constexpr Index kMany = Index{1} << 20;
+  for (const Index odd : {Index{1}, Index{2}, Index{4}}) {
+    EXPECT_EQ(kept_panel(256, kMany + odd, 16), (KeptPanel{48, (kMany + odd + 47) / 48, 512}));
+    EXPECT_EQ(kept_panel(100, kMany + odd, 16), (KeptPanel{112, (kMany + odd + 111) / 112, 512}))
+        << "slots take rows that begin alike";
+    EXPECT_EQ(kept_panel(128, 2 * kMany + odd, 16, DType::bf16).columns, odd < 4 ? 96 : 128) << "packs gain nothing";
+  }
+  EXPECT_EQ(kept_panel(256, kMany + 8, 16).columns, 64) << "whole sectors";
+  EXPECT_EQ(kept_panel(256, kMany + 8, 16, DType::bf16).columns, 64)
+      << "of 16 bits a sector has 16, a warp as many rows";
+  EXPECT_EQ(kept_panel(8, kMany + 1, 4).columns, 512) << "a lane has rows that begin elsewhere";
+}
+
+TEST(KeepColumns, PanelsDoNotOverlapWhereThatGainsNothing) {
+  const auto width = [](Step step, const DeviceFacts& device = kH200) {
+    step.kernel.tuning = {.threads = 512, .unroll = 16, .panel_bytes = 4096};
+    step.launch.block = 512;
+    EXPECT_TRUE(keep_columns(step, device));
+    return panel_elements(step);
+  };
+  constexpr Index kOdd = (Index{1} << 20) + 1;
+  EXPECT_EQ(width(columns_step(256, kOdd)), 48);
+  EXPECT_EQ(width(columns_step(256, 20001)), 64) << "caches keep all of it";
+  DeviceFacts without_cache = kH200;
+  without_cache.cache_bytes = 0;
+  EXPECT_EQ(width(columns_step(256, 20001), without_cache), 48);
+  Step elsewhere = columns_step(256, kOdd);
+  elsewhere.reduced.back().out += 1;
+  EXPECT_EQ(width(elsewhere), 64) << "results begin elsewhere in a pack";
+  Step strided = columns_step(256, kOdd);
+  strided.kept.back().out = 2;
+  EXPECT_EQ(width(strided), 64);
+}
+
+TEST(KeepColumns, PanelsThatTravelOverlapToo) {
+  const auto overlaps_when = [](Step step, const DeviceFacts& device = kH200) {
+    const bool overlap = overlap_to_travel(step, device);
+    EXPECT_TRUE(!overlap || panel_elements(step) == 48);
+    EXPECT_TRUE(!overlap || step.launch.grid[1] == (step.kept.back().size + 47) / 48);
+    return overlap;
+  };
+  EXPECT_TRUE(overlaps_when(columns_step(2048, 32767)));
+  EXPECT_TRUE(overlaps_when(columns_step(2048, 32772)));
+  EXPECT_FALSE(overlaps_when(columns_step(2048, 32776))) << "whole sectors";
+  EXPECT_FALSE(overlaps_when(columns_step(2048, 4097))) << "caches keep it";
+  EXPECT_FALSE(overlaps_when(columns_step(1 << 20, 63))) << "fewer columns than lanes have";
+  Step half = columns_step(2048, 65537);
+  half.kernel.input = half.kernel.output = DType::bf16;
+  EXPECT_FALSE(overlaps_when(half));
+  Step elsewhere = columns_step(2048, 32767);
+  elsewhere.reduced.back().out += 2;
+  EXPECT_FALSE(overlaps_when(elsewhere)) << "results begin elsewhere in a pack";
+}
+
+}  // namespace
+}  // namespace ndfold
