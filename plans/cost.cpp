@@ -79,8 +79,8 @@ double travelling_efficiency(const Step& step, double blocks) {
   if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
   const bool half = size_bytes(step.kernel.input) == 2;
   if (step.kernel.body == Body::columns)
-    return (overlaps(step) ? on_stairs(kTravellingOverlap, blocks) : one_by_one(step)) *
-           on_stairs(kTravellingPanels, blocks) * (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
+    return (overlaps(step) ? 1 : one_by_one(step)) * on_stairs(kTravellingPanels, blocks) *
+           (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
   return one_by_one(step) * on_stairs(kTravellingRows, blocks) * (half ? kHalfTravellingRows : 1) *
          (alone ? kTravellingAlone : 1);
@@ -211,7 +211,10 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const Waves waves = waves_of(step, device);
   const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) * share_of_body(step, waves) *
                        waves.tail * waves.busy * (bytes < cache ? kCacheGain : 1);
-  const double moving = bytes / (bus * share);
+  const bool overlap = step.kernel.residency == Residency::ring && overlaps(step);
+  const double pace = bus * share;  // of what caches keep more than the bus's
+  const double moving =
+      bytes / (overlap ? std::min(pace, on_stairs(kOverlapGigabytes, static_cast<double>(step.parts))) : pace);
   const double waiting =
       (step.bytes_read + again) / waves.bytes_in_flight * latency_nanoseconds(step, waves.bytes_in_flight, device);
   const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;

@@ -218,7 +218,7 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks,
   if (!line.has_edge()) return;
 #pragma unroll
   for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(edge.at[i]));
-  store_elements(results, to + line.edge(), 1, line.before_edge(), line.after_edge());
+  store_cut(results, to + line.edge(), line.before_edge(), line.after_edge());
 }
 
 /// Of fewer than 2^30 lines of two lanes at least; results begin in a pack where their elements do.

@@ -94,8 +94,8 @@ class CutRuns {
     Out* const to = out + out_ + (packs.out(u, place) + low_[u] - place.number);
     if (is_whole(u))
       store_whole(results, to);
-    else
-      store_elements(results, to, 1, -low_[u], size_ - low_[u]);
+    else if (low_[u] < size_)
+      store_cut(results, to, -low_[u], size_ - low_[u]);
   }
 
  private:

@@ -88,6 +88,37 @@ __device__ void store_elements(const T (&elements)[kSize], T* to, Index stride, 
     if (i >= low && i < high) to[i * stride] = elements[i];
 }
 
+/// Bits 0, kBlock, 2 kBlock, …
+template <int kBlock>
+inline constexpr unsigned kFirstOfBlocks = ~0u / ((1u << kBlock) - 1u);
+
+/// Stores blocks of kBlock elements whose first bit is in `whole`, but for those that larger ones hold, and then larger
+/// ones: without branches.
+template <int kBlock, class T, int kSize>
+__device__ void store_blocks(const T (&elements)[kSize], T* to, unsigned whole) {
+  unsigned larger = 0;
+  if constexpr (kBlock < kSize / 2) {
+    larger = whole & whole >> kBlock & kFirstOfBlocks<2 * kBlock>;
+    store_blocks<2 * kBlock>(elements, to, larger);
+  }
+  const unsigned here = whole & ~(larger | larger << kBlock);
+#pragma unroll
+  for (int first = 0; first < kSize; first += kBlock) {
+    Pack<T, kBlock> pack;
+#pragma unroll
+    for (int i = 0; i < kBlock; ++i) pack.at[i] = elements[first + i];
+    if ((here >> first & 1) != 0) *reinterpret_cast<Pack<T, kBlock>*>(to + first) = pack;
+  }
+}
+
+/// Elements [low, high) of a pack, at the address of a whole one, in few stores: memory takes each that is a part of a
+/// sector by itself. Not all of them.
+template <class T, int kSize>
+__device__ void store_cut(const T (&elements)[kSize], T* to, int low, int high) {
+  const unsigned below = (1u << (high < kSize ? high : kSize)) - 1u, before = (1u << (low < 0 ? 0 : low)) - 1u;
+  store_blocks<1>(elements, to, below & ~before);
+}
+
 /// The same in vectors where they fit.
 template <class T, int kSize>
 __device__ void store_pack(const T (&elements)[kSize], T* to, Index stride, int low, int high) {

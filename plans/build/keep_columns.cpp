@@ -57,6 +57,16 @@ bool are_beyond_cache(const Step& step, Index times, const DeviceFacts& device) 
   return bytes * static_cast<double>(element_bytes(step)) > static_cast<double>(times * device.cache_bytes);
 }
 
+// Of panels of few columns a quarter is folded twice: that gains where rows are long, and all is more than caches keep
+// twice. [64,197,5001] axis 1 took 150 us, and 170 where panels overlap, [32,150,16641] 208 and 183; [256,32769] axis
+// 0 27.5 and 28.9, [256,131073] 98 and 90 (an H200).
+bool pays_for_overlap(const Step& step, Index columns_of_lanes, const DeviceFacts& device) {
+  constexpr Index kNarrowBytes = 256, kRowsOfCache = 1024;
+  const bool narrow = columns_of_lanes * element_bytes(step) <= kNarrowBytes;
+  return are_beyond_cache(step, narrow ? 2 : 1, device) &&
+         (!narrow || step.kept.back().size * element_bytes(step) >= device.cache_bytes / kRowsOfCache);
+}
+
 // Whether panels of columns along one axis may overlap, of so many lanes and slots: packs of a slot's rows lie alike.
 bool may_overlap(const Step& step, Index lanes, Index slots, Index pack, const DeviceFacts& device) {
   return step.reduced.size() == 1 && lanes >= device.lanes && step.kept.back().size > lanes * pack &&
@@ -77,11 +87,12 @@ bool overlaps(const Step& step) {
 }
 
 bool overlap_to_travel(Step& step, const DeviceFacts& device) {
+  constexpr Index kRowsOfBlock = 256;  // that its registers keep
   const Index element = element_bytes(step), pack = step.kernel.tuning.vector_bytes / element;
   const Index columns = 2 * travelling_columns(element);
-  const bool suits = element == 4 && suits_registers(step, device) && !are_whole_sectors(step) &&
-                     are_beyond_cache(step, 2, device) && may_overlap(step, columns, pack, 1, device) &&
-                     lie_alike(step, pack);
+  const bool suits = element == 4 && elements(step.reduced) > kRowsOfBlock && suits_registers(step, device) &&
+                     !are_whole_sectors(step) && are_beyond_cache(step, 2, device) &&
+                     may_overlap(step, columns, pack, 1, device) && lie_alike(step, pack);
   if (!suits) return false;
   step.kernel.tuning.panel_bytes = static_cast<int>(width_by_sectors(columns, element) * element);
   step.launch.grid[1] = elements(step.kept) / step.kept.back().size * panels(step);
@@ -108,7 +119,8 @@ bool keep_columns(Step& step, const DeviceFacts& device) {
   while (is_small_and_wide(step, lanes * kept.columns * element, panels_of(), device)) lanes /= 2;
   const Index alike = round_up(slots, kept.columns);  // slots whose rows begin alike
   const bool overlap = alike * lanes <= threads && gains_by_overlap(step, kept.columns) &&
-                       are_beyond_cache(step, 1, device) && may_overlap(step, lanes, alike, kept.columns, device);
+                       pays_for_overlap(step, lanes * kept.columns, device) &&
+                       may_overlap(step, lanes, alike, kept.columns, device);
   if (overlap) slots = alike;
   const Index panel = overlap ? width_by_sectors(lanes * kept.columns, element) : lanes * kept.columns;
   kernel.residency = Residency::registers;

@@ -95,6 +95,11 @@ TEST(KeepColumns, PanelsDoNotOverlapWhereThatGainsNothing) {
   DeviceFacts without_cache = kH200;
   without_cache.cache_bytes = 0;
   EXPECT_EQ(width(columns_step(256, 20001), without_cache), 48);
+  Step batch = columns_step(197, 5001);
+  batch.kept.insert(batch.kept.begin(), {.size = 640, .in = 197 * 5001, .out = 197 * 5001});
+  EXPECT_EQ(width(batch), 64) << "rows are short";
+  batch.reduced.back().size = 128;
+  EXPECT_EQ(width(batch), 112) << "panels are wide";
   Step elsewhere = columns_step(256, kOdd);
   elsewhere.reduced.back().out += 1;
   EXPECT_EQ(width(elsewhere), 64) << "results begin elsewhere in a pack";
@@ -113,6 +118,7 @@ TEST(KeepColumns, PanelsThatTravelOverlapToo) {
   EXPECT_TRUE(overlaps_when(columns_step(2048, 32767)));
   EXPECT_TRUE(overlaps_when(columns_step(2048, 32772)));
   EXPECT_FALSE(overlaps_when(columns_step(2048, 32776))) << "whole sectors";
+  EXPECT_FALSE(overlaps_when(columns_step(256, 262143))) << "a block keeps so many rows";
   EXPECT_FALSE(overlaps_when(columns_step(2048, 4097))) << "caches keep it";
   EXPECT_FALSE(overlaps_when(columns_step(1 << 20, 63))) << "fewer columns than lanes have";
   Step half = columns_step(2048, 65537);
