@@ -238,17 +238,17 @@ template <bool kVectors, int kUnroll, class Source, class F, class Waiting>
 __device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
                                    const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting,
                                    Tree<F, Source::kSize>& tree) {
-  const Index stride = static_cast<Index>(kUnroll) * rows.slots;
-  const int pitch = rows.slots * packs;
+  const int stride = kUnroll * rows.slots, pitch = rows.slots * packs;
   RowCursor<Source> cursor(step, rows);
-  Index row = rows.begin + rows.slot, number = static_cast<Index>(rows.slot) * packs + lane;
-  const auto is_whole = [&] { return kUnroll == 1 ? row < rows.end : row - rows.slot + stride <= rows.end; };
-  for (; is_whole(); row += stride, number += kUnroll * pitch)  // all slots together: fold_whole_packs()
+  Index left = rows.end - rows.begin - (kUnroll == 1 ? rows.slot : 0),
+        number = static_cast<Index>(rows.slot) * packs + lane;
+  const auto is_whole = [&] { return kUnroll == 1 ? left > 0 : left >= stride; };
+  for (; is_whole(); left -= stride, number += kUnroll * pitch)  // all slots together: fold_whole_packs()
     fold_batch_of_panel<true, kVectors, kUnroll>(fold, step, panel, cursor, kUnroll, number, pitch, waiting, tree);
-  if (kUnroll == 1 || row >= rows.end) return;
+  if (kUnroll == 1 || left <= rows.slot) return;
   int count = 1;
 #pragma unroll
-  for (int u = 1; u < kUnroll; ++u) count += row + static_cast<Index>(u) * rows.slots < rows.end;
+  for (int u = 1; u < kUnroll; ++u) count += rows.slot + static_cast<Index>(u) * rows.slots < left;
   fold_batch_of_panel<false, kVectors, kUnroll>(fold, step, panel, cursor, count, number, pitch, waiting, tree);
 }
 
