@@ -2,6 +2,7 @@
 #pragma once
 #include <ndfold/step.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace ndfold {
@@ -30,6 +31,14 @@ inline constexpr Index kSectorBytes = 32;
 /// columns that lanes have they are so many wide (kernels/cuda/column_sectors.h). No power of two.
 constexpr Index width_by_sectors(Index columns_of_lanes, Index element_bytes) {
   return columns_of_lanes - 2 * kSectorBytes / element_bytes;
+}
+
+/// Whether neighbouring columns of each row begin alike in the input and in the output, by `unit` elements.
+inline bool rows_begin_alike(const Step& step, Index unit) {
+  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % unit == 0; };
+  const Axis& lane = step.kept.back();
+  return lane.in == 1 && lane.out == 1 && std::all_of(step.reduced.begin(), step.reduced.end(), is_alike) &&
+         std::all_of(step.kept.begin(), step.kept.end() - 1, is_alike);
 }
 
 }  // namespace ndfold

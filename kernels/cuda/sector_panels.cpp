@@ -11,14 +11,6 @@
 namespace ndfold::cuda {
 namespace {
 
-// Neighbouring columns of each row begin alike in the input and in the output, by `unit` elements.
-bool lie_alike(const Step& step, Index unit) {
-  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % unit == 0; };
-  const Axis& lane = step.kept.back();
-  return lane.in == 1 && lane.out == 1 && is_alike(step.reduced.back()) &&
-         std::all_of(step.kept.begin(), step.kept.end() - 1, is_alike);
-}
-
 // How lanes lie side by side, of columns that registers keep.
 struct Lanes {
   Index across = 1, slots = 1;
@@ -31,7 +23,7 @@ Lanes lanes_of(const Step& step, Index width, const KeptColumns& kept) {
 bool fits(const Step& step, const Lanes& lanes, const KeptColumns& kept) {
   return step.launch.block <= kept.threads && lanes.across >= kWarp &&
          lanes.across * lanes.slots == step.launch.block && step.part <= lanes.slots * kept.rows &&
-         lanes.slots * step.reduced.back().in % kept.columns == 0 && lie_alike(step, kept.columns);
+         lanes.slots * step.reduced.back().in % kept.columns == 0 && rows_begin_alike(step, kept.columns);
 }
 
 StepKernel kept_kernel(const Step& step, const Found& found, Bound& bound, Index width) {
@@ -46,7 +38,7 @@ StepKernel kept_kernel(const Step& step, const Found& found, Bound& bound, Index
 }
 
 StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
-  if (found.travelling_sectors == nullptr || !lie_alike(step, pack)) return {};
+  if (found.travelling_sectors == nullptr || !rows_begin_alike(step, pack)) return {};
   const Index before = travelling_states_bytes(step.launch.block, travelling_columns(step));
   return {found.travelling_sectors, before + step.launch.shared_bytes, step.launch.block};
 }

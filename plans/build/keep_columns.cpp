@@ -27,14 +27,6 @@ bool suits_registers(const Step& step, const DeviceFacts& device) {
          kernel.output == kernel.input && kernel.accumulate == DType::f32;
 }
 
-// Whether neighbouring columns of each row begin alike in the input and in the output, by `unit` elements.
-bool lie_alike(const Step& step, Index unit) {
-  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % unit == 0; };
-  const Axis& lane = step.kept.back();
-  return lane.in == 1 && lane.out == 1 && std::all_of(step.reduced.begin(), step.reduced.end(), is_alike) &&
-         std::all_of(step.kept.begin(), step.kept.end() - 1, is_alike);
-}
-
 // Whether rows of results are so many elements a number of times, or no neighbours.
 bool are_whole(const Step& step, Index unit) {
   const auto is_whole = [&](const Axis& axis) { return axis.out % unit == 0; };
@@ -70,7 +62,7 @@ bool pays_for_overlap(const Step& step, Index columns_of_lanes, const DeviceFact
 // Whether panels of columns along one axis may overlap, of so many lanes and slots: packs of a slot's rows lie alike.
 bool may_overlap(const Step& step, Index lanes, Index slots, Index pack, const DeviceFacts& device) {
   return step.reduced.size() == 1 && lanes >= device.lanes && step.kept.back().size > lanes * pack &&
-         slots * step.reduced.back().in % pack == 0 && lie_alike(step, pack);
+         slots * step.reduced.back().in % pack == 0 && rows_begin_alike(step, pack);
 }
 
 }  // namespace
@@ -92,7 +84,7 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device) {
   const Index columns = 2 * travelling_columns(element);
   const bool suits = element == 4 && elements(step.reduced) > kRowsOfBlock && suits_registers(step, device) &&
                      !are_whole_sectors(step) && are_beyond_cache(step, 2, device) &&
-                     may_overlap(step, columns, pack, 1, device) && lie_alike(step, pack);
+                     may_overlap(step, columns, pack, 1, device) && rows_begin_alike(step, pack);
   if (!suits) return false;
   step.kernel.tuning.panel_bytes = static_cast<int>(width_by_sectors(columns, element) * element);
   step.launch.grid[1] = elements(step.kept) / step.kept.back().size * panels(step);
