@@ -1,5 +1,7 @@
 #include "plans/cost.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
 #include "plans/build/steps.h"
@@ -13,7 +15,6 @@ namespace ndfold {
 namespace {
 
 constexpr double kNanosecondsOfMicrosecond = 1e3;
-constexpr Index kSectorBytes = 32;    // what memory hands out at least
 constexpr double kAllAtOnce = 1e300;  // bytes: copies into shared memory wait for nothing
 
 bool maps(const Step& step) {

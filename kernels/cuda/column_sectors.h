@@ -27,7 +27,7 @@ class ColumnsBySectors {
     const Index outer = quotient(tile, step.by_panels), panel = tile - outer * step.panels, start = panel * width;
     const Offsets base = offsets(step, step.tile, outer);
     const Index in = base.in + slot * rows.in + start, out = base.out + slot * rows.out + start;
-    skew_ = place_in<kSize>(reinterpret_cast<const Element*>(step.in) + in);
+    skew_ = phase_of<kSize>(reinterpret_cast<const Element*>(step.in) + in);
     const int at = lane_ * kSize - skew_;  // of the lane's first column, from the panel's first one on
     const Index before = start + at, left = axis.size - before;
     low_ = before < 0 ? static_cast<int>(-before) : 0;
@@ -37,7 +37,7 @@ class ColumnsBySectors {
     if (at >= width + kSector - 1 || left <= 0) return;
     count_ = count;
     const bool first = panel == 0, last = panel + 1 == step.panels;
-    unsigned in_sector = static_cast<unsigned>(place_in<kSector>(reinterpret_cast<const Out*>(step.out) + out));
+    unsigned in_sector = static_cast<unsigned>(phase_of<kSector>(reinterpret_cast<const Out*>(step.out) + out));
     const auto hop = static_cast<unsigned>(slots * rows.out);
 #pragma unroll
     for (int k = 0; k < kKept; ++k, in_sector += hop) {
@@ -127,8 +127,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const int slots = threads_of_block() >> step.lane_bits, slot = thread_of_block() >> step.lane_bits;
   constexpr int kRows = Tuning::kUnroll;
-  const int rows_of_all = static_cast<int>(step.reduced);
-  const int count = slot < rows_of_all && slot < slots ? (rows_of_all - slot - 1) / slots + 1 : 0;
+  const int count = RowsOfSlot{0, step.reduced, slot, slots}.of_slot();
   with_rows_of_lane<kRows, kFewestRowsOfLane<kRows>>(step, [&](auto rows) {
     constexpr int kKept = decltype(rows)::value;
     for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {

@@ -16,15 +16,6 @@ struct Place {
 __device__ inline Index min_of(Index a, Index b) { return a < b ? a : b; }
 __device__ inline Index max_of(Index a, Index b) { return a > b ? a : b; }
 
-/// Elements between the last multiple of a pack and `from`.
-template <int kSize, class T>
-__device__ int phase_of(const T* from) {
-  if constexpr (kSize == 1)
-    return 0;
-  else
-    return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % std::uintptr_t{kSize});
-}
-
 /// Elements [begin, end) of a line from `base` on. All packs are whole but perhaps the first and the last.
 template <class Source>
 class LineWalk {

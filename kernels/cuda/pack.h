@@ -21,6 +21,15 @@ __device__ bool is_aligned(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % alignof(P) == 0;
 }
 
+/// Elements between the last multiple of a pack and `from`.
+template <int kSize, class T>
+__device__ int phase_of(const T* from) {
+  if constexpr (kSize == 1)
+    return 0;
+  else
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % std::uintptr_t{kSize});
+}
+
 /// Elements [low, high) of the pack at `from`, which are `stride` apart; the others are zeros and never touched.
 template <class T, int kSize>
 __device__ Pack<T, kSize> load_pack(const T* from, Index stride, int low, int high) {

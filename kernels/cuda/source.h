@@ -14,12 +14,6 @@ struct Elements {
   __device__ static A value(T element) { return from_element<A>(element); }
 };
 
-/// Elements between an address and the last multiple of so many before it.
-template <int kUnit, class T>
-__device__ int place_in(const T* address) {
-  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) / sizeof(T) % std::uintptr_t{kUnit});
-}
-
 template <class Source>
 using PackOf = Pack<typename Source::Element, Source::kSize>;
 

@@ -77,7 +77,7 @@ class TravellingSectors {
     const int lane = thread_of_block() % kAcross, left = place.extra / 2;
     const bool is_first = place.extra % 2 != 0;
     TravellingPacksOfSectors<Element, kSize, kAcross> packs;
-    packs.at = lane * kSize - place_in<kSize>(row);
+    packs.at = lane * kSize - phase_of<kSize>(row);
     packs.first = row + packs.at;
     packs.hop = kSlots * stride;
     packs.count = packs.at < kWidth + kSector - 1 && packs.at < left ? count_ : 0;
@@ -87,7 +87,7 @@ class TravellingSectors {
       const Element* const last = packs.first + (count_ - 1) * packs.hop + kSize - 1;
       packs.is_inside = packs.first >= base + step_.reach_from && last <= base + step_.reach_to;
     } else {
-      const int from = (kSector - place_in<kSector>(row)) % kSector;
+      const int from = (kSector - phase_of<kSector>(row)) % kSector;
       packs.writes = (is_first || packs.at >= from) && (left <= kWidth || packs.at < kWidth + from);
     }
     return packs;

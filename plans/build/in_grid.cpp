@@ -84,14 +84,17 @@ void stay(Step& step, Body body, Residency residency, const DeviceFacts& device)
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
-  if (body == Body::columns)
-    if (Step wide = step; overlap_to_travel(wide, device) && journey_of(problem, wide, device).threads != 0)
-      step = wide;
+  Journey journey;
+  if (Step wide = step; body == Body::columns && overlap_to_travel(wide, device)) {
+    journey = journey_of(problem, wide, device);
+    if (journey.threads != 0) step = wide;
+  }
+  if (journey.threads == 0) journey = journey_of(problem, step, device);
   const Index tiles = step.launch.grid[1];
   step.kernel.scope = Scope::grid;
   step.launch.cooperative = true;
   step.launch.grid_barriers = 1;
-  if (const Journey journey = journey_of(problem, step, device); journey.threads != 0)
+  if (journey.threads != 0)
     set_out(step, journey);
   else
     stay(step, body, tuned.residency, device);

@@ -83,8 +83,8 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device) {
   const Index element = element_bytes(step), pack = step.kernel.tuning.vector_bytes / element;
   const Index columns = 2 * travelling_columns(element);
   const bool suits = element == 4 && elements(step.reduced) > kRowsOfBlock && suits_registers(step, device) &&
-                     !are_whole_sectors(step) && are_beyond_cache(step, 2, device) &&
-                     may_overlap(step, columns, pack, 1, device) && rows_begin_alike(step, pack);
+                     !are_whole_sectors(step) && are_beyond_cache(step, 2, device) && step.reduced.size() == 1 &&
+                     step.kept.back().size > columns && rows_begin_alike(step, pack);
   if (!suits) return false;
   step.kernel.tuning.panel_bytes = static_cast<int>(width_by_sectors(columns, element) * element);
   step.launch.grid[1] = elements(step.kept) / step.kept.back().size * panels(step);

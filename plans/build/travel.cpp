@@ -42,7 +42,7 @@ bool travels(const Problem& problem, const Step& step, const DeviceFacts& device
                      problem.kind == RequestKind::softmax && has_many_kernels(problem) &&
                      problem.accumulate == DType::f32 && element <= 4 && device.threads_per_block >= kOne.threads &&
                      !reduced.empty() && problem.axes.reduced_elements() < Index{1} << 30 &&
-                     (element == 4 || travels_by_sectors(step) || travels_in_packs(step));
+                     (element == 4 || travels_in_packs(step));
   if (!suits || step.kernel.body == Body::rows) return suits && reduced.back().size * element >= kShortestRunBytes;
   const bool panels = step.kernel.tuning.panel_bytes == kTravellingLineBytes || travels_by_sectors(step);
   return panels && !kept.empty() && kept.back().size >= kFewestColumns;

@@ -2,6 +2,7 @@
 #include "plans/build/geometry.h"
 
 #include "plans/build/steps.h"
+#include "tests/plans/columns_step.h"
 
 #include <gtest/gtest.h>
 
@@ -9,18 +10,6 @@ namespace ndfold {
 namespace {
 
 const DeviceFacts kH200 = DeviceFacts::h200();
-
-Step columns_step(Index reduced, Index kept) {
-  Step step;
-  step.kernel.body = Body::columns;
-  step.kernel.sink = SinkKind::softmax;
-  step.kernel.tuning = {.threads = 256, .unroll = 4, .panel_bytes = 128};
-  step.kept = {{.size = kept, .in = 1, .out = 1}};
-  step.reduced = {{.size = reduced, .in = kept, .out = kept}};
-  step.part = reduced;
-  step.launch.block = 256;
-  return step;
-}
 
 TEST(Geometry, SharedMemoryDecidesHowManyBlocksAreResident) {
   for (const auto& [reduced, blocks] : {std::pair<Index, Index>{512, 3}, {864, 2}, {1784, 1}}) {

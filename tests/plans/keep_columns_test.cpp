@@ -4,6 +4,7 @@
 #include <ndfold/kept_columns.h>
 
 #include "plans/build/steps.h"
+#include "tests/plans/columns_step.h"
 
 #include <gtest/gtest.h>
 
@@ -11,18 +12,6 @@ namespace ndfold {
 namespace {
 
 const DeviceFacts kH200 = DeviceFacts::h200();
-
-Step columns_step(Index reduced, Index kept) {
-  Step step;
-  step.kernel.body = Body::columns;
-  step.kernel.sink = SinkKind::softmax;
-  step.kernel.tuning = {.threads = 256, .unroll = 4, .panel_bytes = 128};
-  step.kept = {{.size = kept, .in = 1, .out = 1}};
-  step.reduced = {{.size = reduced, .in = kept, .out = kept}};
-  step.part = reduced;
-  step.launch.block = 256;
-  return step;
-}
 
 // Columns, panels and threads of a plan whose columns wait in registers; no panel where they do not.
 struct KeptPanel {
