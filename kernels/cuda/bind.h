@@ -47,6 +47,7 @@ struct LaunchShape {
   int cluster = 1;      ///< blocks along x
   Index shared_bytes = 0;
   bool cooperative = false;
+  bool begins_early = false;  ///< before the launch before has ended: all kernels of the step await that
 };
 
 /// What a kernel's choice depends on besides its key.

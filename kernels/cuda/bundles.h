@@ -253,6 +253,13 @@ __device__ void take_bundle(const Arguments& step, const F& fold, const LanesOfB
     reduce_bundle<Source>(step, fold, lanes, elements, rows, first_row);
 }
 
+/// Asks for elements that lie one after the other, once a line of the cache.
+template <class T>
+__device__ void ask_for_stretch(const T* from, int count) {
+  constexpr int kLineBytes = 128, kOfLine = kLineBytes / static_cast<int>(sizeof(T));
+  for (int i = thread_of_block() * kOfLine; i < count; i += threads_of_block() * kOfLine) ask_early(from + i);
+}
+
 /// Wide is Source with packs, for rows that are whole ones.
 template <class Wide, class Source, class F, class Sink, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) bundles(const __grid_constant__ Arguments step) {
@@ -273,6 +280,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) bundles(con
   const bool single = step.places == 1;
   const int ahead = single ? 1 : step.places - 1;
   Index row = static_cast<Index>(blockIdx.y) * most;
+  ask_for_stretch(reinterpret_cast<const Element*>(step.in) + row * length, rows_at(row) * length);
+  await_launch_before(hop, ahead);
   for (int place = 0; place < ahead; ++place, row += hop) ring.bring(place, row * length, rows_at(row) * length);
   row -= ahead * hop;
   for (int place = 0; row < step.tiles; row += hop, place = place + 1 < step.places ? place + 1 : 0) {

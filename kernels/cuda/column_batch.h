@@ -117,6 +117,18 @@ struct RowsOfSlot {
   }
 };
 
+/// Asks for a lane's first kRows rows, where the reduced axes are one.
+template <class Source, int kRows>
+__device__ void ask_for_rows(const Arguments& step, const Panel<Source::kSize>& panel, const RowsOfSlot& rows) {
+  if (panel.low >= panel.high || step.walk.rank > 1) return;
+  const auto* const from = reinterpret_cast<const typename Source::Element*>(step.in) + panel.in;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const Index row = rows.begin + rows.slot + r * rows.slots;
+    if (row < rows.end) ask_early(from + row * step.walk.near[0].in + panel.low * panel.pitch * step.lane_axis.in);
+  }
+}
+
 /// Where the rows of a slot lie, one after the other; where the reduced axes are one, that is a sum.
 template <class Source>
 class RowCursor {

@@ -183,6 +183,10 @@ template <int kRows, class Source, class Out, class F>
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
     ColumnsInRegisters<Source, kRows> columns(step, panel, count);
+    if (tile == blockIdx.y) {
+      ask_for_rows<Source, kRows>(step, panel, {0, step.reduced, places.slot, places.slots});
+      await_launch_before(panel.in, panel.out, count);
+    }
     if (step.walk.rank > 1)
       columns.template load<true>(places, fold.scale);
     else

@@ -128,6 +128,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const int slots = threads_of_block() >> step.lane_bits, slot = thread_of_block() >> step.lane_bits;
   constexpr int kRows = Tuning::kUnroll;
   const int count = RowsOfSlot{0, step.reduced, slot, slots}.of_slot();
+  await_launch_before(count);
   with_rows_of_lane<kRows, kFewestRowsOfLane<kRows>>(step, [&](auto rows) {
     constexpr int kKept = decltype(rows)::value;
     for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {

@@ -167,6 +167,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_runs(co
   const CoveringPacks<Source::kSize> packs(step, scope.lane(), scope.lanes(), scope.lanes() * Tuning::kUnroll);
   const int tiles = static_cast<int>(step.tiles), apart = static_cast<int>(scope.tiles_at_once());
   const int stride = static_cast<int>(gridDim.y) * apart, ahead = static_cast<int>(scope.tile_of(0));
+  await_launch_before();
   for (int first = static_cast<int>(blockIdx.y) * apart; first < tiles; first += stride) {
     const CutRuns<Source, Tuning::kUnroll> line(step, packs, first + ahead);
     auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);

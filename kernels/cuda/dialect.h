@@ -121,6 +121,47 @@ __device__ void await_copies() {
 #endif
 }
 
+// Launches of a stream overlap (sm_90): the next one's blocks begin while the last of this one still run, find where
+// their elements lie, ask for the first of them, and wait. Before that they read and write nothing but shared memory.
+
+/// Brings what is read first to L2; it is read once the launch before has ended, whatever that writes there.
+template <class T>
+__device__ void ask_early(const T* from) {
+#if !defined(__CUDACC__)
+  simt::ask_early(from, sizeof *from);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
+}
+
+/// The next launch may begin, and wait for this one. By await_launch_before() it may, too; sooner pays where little is
+/// written.
+__device__ inline void let_next_launch_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Until all that the launch before wrote is there. `located`: numbers and addresses that are computed before, not
+/// after.
+template <class... Located>
+__device__ void await_launch_before(const Located&... located) {
+#if !defined(__CUDACC__)
+  simt::await_launch_before();
+  (static_cast<void>(located), ...);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const auto compute = [](const auto& value) {
+    if constexpr (sizeof value == sizeof(int))
+      asm volatile("" ::"r"(value));
+    else
+      asm volatile("" ::"l"(value));
+  };
+  (compute(located), ...);
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  let_next_launch_begin();
+#endif
+}
+
 /// The high 64 bits of a product.
 __device__ inline std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 #ifdef __CUDACC__

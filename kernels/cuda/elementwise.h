@@ -169,6 +169,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const Index blocks = static_cast<Index>(gridDim.x) * gridDim.y;
   for (Index tile = step.tiles - 1 - block; tile >= 0; tile -= blocks) {
     const MappedPacks packs = packs_of_lane<Source>(step, tile);
+    if (tile >= step.tiles - blocks) await_launch_before(packs.in, packs.out, packs.value);
     if (packs.count == 0) continue;
     const bool whole = packs.are_whole(step.lane_axis.size, kSize), has_one_value = step.lane_axis.value == 0;
     const auto map = [&]<class Map>(Map*) {

@@ -192,6 +192,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) few_rows(co
   using Few = FewRows<F, Source::kSize>;
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes(step, kIsApart<Source>);
+  await_launch_before();
   if constexpr (Few::kPacks > 1)
     if (step.packs_of_lane > 1)
       return fold_few_rows<Source, F, Few::kPacks, Few::kLoads / Few::kPacks>(step, fold, lanes);

@@ -133,6 +133,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const AxisNumbers& axis = step.lane_axis;
   const int columns = static_cast<int>(axis.size);
   int turn = 0;
+  await_launch_before(columns);
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Offsets base = offsets(step, step.tile, tile);

@@ -16,6 +16,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const AxisNumbers& axis = step.lane_axis;
   const Index stride = static_cast<Index>(gridDim.y) * threads_of_block();
   const Index start = static_cast<Index>(blockIdx.y) * threads_of_block() + thread_of_block();
+  await_launch_before();
   for (Index pack = walk.first() + start; pack < walk.last(); pack += stride) {
     const auto place = walk.place(pack);
     const auto elements = load_pack<Element, kSize>(place.in, axis.in, place.low, place.high);
@@ -32,6 +33,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   T* const tile = reinterpret_cast<T*>(shared_memory());
   const AxisNumbers &across = step.lane_axis, &down = step.cross_axis;
   const int width = step.tile_width, height = step.tile_height, pitch = height + 1;
+  await_launch_before();
   for (Index number = blockIdx.y; number < step.tiles; number += gridDim.y) {
     const Index bands = quotient(number, step.by_panels);
     const Index outer = quotient(bands, step.by_cross_tiles);

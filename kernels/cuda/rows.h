@@ -52,6 +52,18 @@ __device__ typename F::State fold_in_part(const Arguments& step, const F& fold, 
   return fold.combine(fold_waiting<kUnroll, Source>(fold, ahead, packs, lane, lanes, waiting), of_rest);
 }
 
+/// Waits for the launch before, once a lane's first packs of a line are asked for.
+template <class Source, int kUnroll, class Walk>
+__device__ void begin_with(const Walk& walk, int lane, int lanes) {
+  if constexpr (kIsInLine<Source>)
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const Index pack = walk.first_whole() + lane + static_cast<Index>(u) * lanes;
+      if (pack < walk.last_whole()) ask_early(walk.element(pack));
+    }
+  await_launch_before(walk.first(), walk.last());
+}
+
 /// One tile's part: folds it, meets whoever shares the tile, and writes what becomes of the state.
 template <class Source, class Sink, class Residency, class Tuning, class Walk, class F, class Scope>
 __device__ void fold_row(const Arguments& step, const F& fold, const Scope& scope, Index tile, Index part, int turn) {
@@ -62,6 +74,7 @@ __device__ void fold_row(const Arguments& step, const F& fold, const Scope& scop
   const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
   const Walk walk(step, reinterpret_cast<const Element*>(step.in) + base.in, begin, live ? end : begin);
   const int lane = scope.lane(), lanes = scope.lanes();
+  if (turn == 0 && part == blockIdx.x) begin_with<Source, kUnroll>(walk, lane, lanes);
   using Out = std::conditional_t<Sink::kMaps, typename Sink::Out, std::byte>;
   Out* const out = reinterpret_cast<Out*>(step.out) + (Sink::kMaps ? base.out : 0);
   static_assert(kIsInLine<Source> || !std::is_same_v<Residency, InRegisters>, "registers keep lines");

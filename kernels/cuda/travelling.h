@@ -43,6 +43,7 @@ class Travel {
     const int turns = places_.turns();
     places_.find_first(tiles_);
     block.sync();  // where the first tiles lie is there
+    await_launch_before();
 #pragma unroll 1
     for (int place = 0; place < ring_.places(); ++place) ask();
     ends_.next = end_of(0);

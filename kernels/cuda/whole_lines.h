@@ -78,6 +78,19 @@ struct LinesOfLane {
       begin(step, mine, first, apart, [&](int line) { return detail::far_offsets(step, step.tile, line); });
   }
 
+  /// A lane's pack of a line: its first one, for those of lines that are not there.
+  template <class Places>
+  __device__ const PackOf<Source>* pack(const Places& places, int line, int u) const {
+    return from[line] + (!kMaps || live[line] ? places.in(u) : 0);
+  }
+  template <int kPacks>
+  __device__ void ask_early(const PlacesOfPacks<Source, kPacks>& places) const {
+#pragma unroll
+    for (int l = 0; l < kLines; ++l)
+#pragma unroll
+      for (int u = 0; u < kPacks; ++u) cuda::ask_early(pack(places, l, u));
+  }
+
  private:
   template <class Next>
   __device__ void begin(const Arguments& step, const PacksOfLine& mine, int first, int apart, const Next& next) {
@@ -111,7 +124,7 @@ struct BatchOfLines {
       batch.count = 0;
 #pragma unroll
       for (int u = 0; u < kPacks; ++u) {
-        batch.packs[u] = lines.from[l][!kMaps || lines.live[l] ? places.in(u) : 0];
+        batch.packs[u] = *lines.pack(places, l, u);
         batch.starts[u] = mine.at(u) * Source::kSize * weight;
         batch.count += mine.has(u);
       }
@@ -239,6 +252,7 @@ template <class Source, class F, class Sink, int kLines, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     whole_lines(const __grid_constant__ Arguments step) {
   constexpr int kPacks = kLines > 1 ? 1 : Tuning::kUnroll;
+  if constexpr (!Sink::kMaps) let_next_launch_begin();
   const NearScope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const auto alpha = static_cast<typename Source::Value>(step.alpha);
@@ -253,6 +267,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   ResultsOfLane<F> results(step, first + ahead, apart);
   for (; first < tiles; first += stride) {
     const LinesOfLane<Source, kLines, Sink::kMaps> lines(step, mine, first + ahead, apart);
+    if (first < stride) {
+      lines.ask_early(places);
+      await_launch_before();
+    }
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       softmax_of_lines<Sink::kMap, Tuning, Source, kLines, kPacks>(fold, lines, out, mine, places, sharers, alpha);

@@ -255,6 +255,7 @@ __device__ void fold_tiles_of_runs(const Arguments& step) {
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   typename Lists::Table table;
   const Index stride = gridDim.y * scope.tiles_at_once();
+  await_launch_before(stride);
   for (Index first = blockIdx.y * scope.tiles_at_once(); first < step.tiles; first += stride)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Index tile = scope.tile_of(first);

@@ -54,6 +54,23 @@ TEST(fake_gpu_calls, a_run_launches_and_asks_once_which_device_is_current) {
   make_fake_current(0);
 }
 
+// Kernels for a GPU before sm_90 have no way to wait for the launch before.
+TEST(fake_gpu_calls, a_launch_begins_early_where_kernels_wait) {
+  for (const auto& [device, early] : {std::pair(fake_h200(), true), std::pair(fake_sm80(), false)}) {
+    FakeMachine machine({device});
+    for (const GpuRequest& item : one_of_each()) {
+      SCOPED_TRACE(item.name);
+      const auto plan = plan_of(item, *DeviceFacts::cuda(0));
+      if (!plan) continue;  // the older GPU has no clusters
+      machine.forget_launches();
+      EXPECT_TRUE(run_on_fake(*plan).ok());
+      EXPECT_EQ(machine.launches().size(), plan->steps().size());
+      for (const FakeLaunch& launch : machine.launches()) EXPECT_EQ(launch.shape.begins_early, early);
+    }
+    EXPECT_EQ(machine.complaints(), "");
+  }
+}
+
 // A workspace is allocated and freed, and for each of these calls the device is asked for again.
 TEST(fake_gpu_calls, a_function_whose_plan_is_kept_asks_no_more_than_a_run) {
   FakeMachine machine({fake_h200()});

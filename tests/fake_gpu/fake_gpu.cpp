@@ -15,6 +15,7 @@ constexpr std::size_t kMostKernels = 4096, kMostLaunches = 512;
 constexpr std::uintptr_t kFirstKernel = 0x10000;  // never called: an address is a name
 constexpr int kReservedSharedBytes = 1024;        // the driver's, of each block
 constexpr int kUsualSharedBytes = 48 * 1024;      // what a kernel may have unasked
+constexpr int kFirstThatAwaits = 90;              // kernels for sm_90 wait for the launch before
 constexpr Index kPlaceAlignment = 64;             // of whatever lies in a workspace
 
 FakeMachine* machine = nullptr;
@@ -127,7 +128,8 @@ struct FakeFunctions {
     return 0;
   }
 
-  static ErrorCode prepare(Kernel kernel, int shared_bytes, bool wide_cluster) {
+  static ErrorCode prepare(Kernel kernel, int shared_bytes, bool wide_cluster, bool* awaits) {
+    *awaits = machine->device(current).numbers.architecture >= kFirstThatAwaits;
     if (machine->quiet) return 0;
     const std::lock_guard lock(machine->mutex_);
     if (const ErrorCode error = machine->enter(Function::prepare); error != 0) return error;
@@ -321,6 +323,8 @@ ErrorCode FakeMachine::check_launch(Kernel kernel, const Arguments& arguments, c
       {!shape.cooperative || blocks <= Index{resident_blocks_of(device, shape)} * device.numbers.multiprocessors,
        "blocks that meet are not all resident: this would hang"},
       {shape.cluster == 1 || resident_clusters_of(device, shape) > 0, "no cluster is ever resident: this would hang"},
+      {!shape.begins_early || device.numbers.architecture >= kFirstThatAwaits,
+       "the launch begins early, and its kernel does not wait"},
       {resident_blocks_of(device, shape) > 0, "not even one block is resident"},
       {arguments.tiles >= 1 && arguments.parts >= 1 && arguments.part >= 0, "tiles or parts are not there"}};
   ErrorCode error = 0;

@@ -38,7 +38,7 @@ struct Prepared {
 
 Prepared prepare_one() {
   Prepared one{.kernel = backend().find_kernel(kKey, {}).kernel, .arguments = {}};
-  EXPECT_EQ(backend().api->prepare(one.kernel, 64 * 1024, false), 0);
+  EXPECT_EQ(backend().api->prepare(one.kernel, 64 * 1024, false, &one.shape.begins_early), 0);
   one.shape.threads = 512;
   one.arguments.in = static_cast<std::byte*>(fake_address(1));
   one.arguments.out = static_cast<std::byte*>(fake_address(2));
@@ -55,6 +55,15 @@ TEST(fake_gpu, complains_of_bad_launches) {
     backend().api->launch(one.kernel, one.arguments, one.shape, nullptr);
     EXPECT_NE(machine.complaints().find(bad.complaint), std::string::npos) << bad.complaint;
   }
+}
+
+TEST(fake_gpu, complains_of_a_launch_that_begins_early_and_does_not_wait) {
+  FakeMachine machine({fake_sm80()});
+  Prepared one = prepare_one();
+  EXPECT_FALSE(one.shape.begins_early);
+  one.shape.begins_early = true;
+  EXPECT_NE(backend().api->launch(one.kernel, one.arguments, one.shape, nullptr), 0);
+  EXPECT_NE(machine.complaints().find("does not wait"), std::string::npos);
 }
 
 TEST(fake_gpu, complains_of_kernels_that_nobody_prepared_there) {
@@ -83,7 +92,7 @@ TEST(fake_gpu, preparing_for_less_takes_what_was_given) {
   FakeMachine machine({fake_h200()});
   Prepared one = prepare_one();
   one.shape.shared_bytes = 60 * 1024;
-  EXPECT_EQ(backend().api->prepare(one.kernel, 50 * 1024, false), 0);
+  EXPECT_EQ(backend().api->prepare(one.kernel, 50 * 1024, false, &one.shape.begins_early), 0);
   EXPECT_NE(backend().api->launch(one.kernel, one.arguments, one.shape, nullptr), 0);
   EXPECT_NE(machine.complaints(), "");
 }

@@ -26,7 +26,7 @@ struct Simulated {
   static ErrorCode describe(GpuNumbers* numbers, int) { return *numbers = device().numbers, 0; }
   static ErrorCode current_device(int* ordinal) { return *ordinal = 0, 0; }
   static ErrorCode make_current(int) { return 0; }
-  static ErrorCode prepare(Kernel, int, bool) { return 0; }
+  static ErrorCode prepare(Kernel, int, bool, bool* awaits) { return *awaits = true, 0; }
   static ErrorCode resident(int* count, Kernel, const LaunchShape&) { return *count = 8, 0; }
   static ErrorCode launch(Kernel kernel, const Arguments& arguments, const LaunchShape& shape, void*) {
     ++launches;

@@ -308,6 +308,14 @@ unsigned load_acquire(const unsigned* counter) {
   return value;
 }
 
+void await_launch_before() { ledger().awaited(running_thread); }
+
+void ask_early(const void* from, std::size_t bytes) {
+  if (!is_device_memory(from)) return;  // a constant of the kernels
+  const std::string wrong = ledger().ask(from, bytes);
+  if (!wrong.empty()) fail(wrong);
+}
+
 void store_word(std::uint64_t* place, std::uint64_t word) { *place = word; }
 
 // What was there before the first store_word() was written as all else is: a barrier must lie between.

@@ -70,6 +70,11 @@ unsigned load_acquire(const unsigned* counter);
 void store_word(std::uint64_t* place, std::uint64_t word);
 std::uint64_t load_word(const std::uint64_t* from);
 
+/// Before it a thread may look at nothing that an earlier launch may have written, or still read.
+void await_launch_before();
+/// Of bytes that are there.
+void ask_early(const void* from, std::size_t bytes);
+
 /// A copy of 16 bytes at most, which arrives when the group that it belongs to is awaited.
 void copy_later(void* to, const void* value, std::size_t bytes);
 void end_copies();

@@ -141,6 +141,22 @@ void Ledger::begin_launch(int threads_of_block, int blocks, int blocks_of_cluste
   pending_thread_.assign(count, kNobody);
   mail_.clear();
   readers_.clear();
+  shared_from_ = arena().used;
+  awaited_.assign(count * static_cast<std::size_t>(threads_of_block), false);
+}
+
+void Ledger::awaited(int thread) { awaited_[static_cast<std::size_t>(thread)] = true; }
+
+bool Ledger::is_too_early(int thread, std::size_t at) const {
+  return at < shared_from_ && !awaited_[static_cast<std::size_t>(thread)];
+}
+
+std::string Ledger::ask(const void* address, std::size_t bytes) const {
+  const Arena& all = arena();
+  const std::size_t first = all.index(address);
+  for (std::size_t at = first; at < first + bytes; ++at)
+    if (!(all.flags[at] & kReadable)) return "asks for " + all.where(at);
+  return {};
 }
 
 void Ledger::end_launch() { ++now_; }
@@ -242,6 +258,7 @@ std::string thread_name(int thread, int threads) {
 std::string Ledger::read(int thread, const void* address, std::size_t bytes, bool aligned) {
   Arena& all = arena();
   const std::size_t first = all.index(address);
+  if (is_too_early(thread, first)) return "reads " + all.where(first) + " before it waits for the launch before";
   if (aligned && first % bytes != 0)
     return "reads " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
   for (std::size_t at = first; at < first + bytes; ++at) {
@@ -258,6 +275,7 @@ std::string Ledger::read(int thread, const void* address, std::size_t bytes, boo
 std::string Ledger::write(int thread, const void* address, std::size_t bytes, bool aligned) {
   Arena& all = arena();
   const std::size_t first = all.index(address);
+  if (is_too_early(thread, first)) return "writes " + all.where(first) + " before it waits for the launch before";
   if (aligned && first % bytes != 0)
     return "writes " + std::to_string(bytes) + " unaligned bytes at " + all.where(first);
   for (std::size_t at = first; at < first + bytes; ++at) {

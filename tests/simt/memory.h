@@ -33,7 +33,11 @@ class Ledger {
   void released(int thread, const unsigned* counter);
   void acquired(int thread, const unsigned* counter);
 
-  /// Empty, or what is wrong with this access.
+  /// This thread has waited for the launch before: only shared memory may be touched sooner.
+  void awaited(int thread);
+
+  /// Empty, or what is wrong with asking for this, or with this access.
+  std::string ask(const void* address, std::size_t bytes) const;
   std::string read(int thread, const void* address, std::size_t bytes, bool aligned);
   std::string write(int thread, const void* address, std::size_t bytes, bool aligned);
 
@@ -55,6 +59,7 @@ class Ledger {
     Time when;
   };
 
+  bool is_too_early(int thread, std::size_t at) const;
   int block_of(int reader) const;
   void note_reader(int thread, std::size_t at, std::int32_t& reader, Time& when);
   bool was_read_before(int thread, std::size_t at, std::int32_t reader, Time when) const;
@@ -63,6 +68,8 @@ class Ledger {
 
   Time now_ = 1, launch_ = 1, grid_ = 0;
   int threads_ = 1, blocks_of_cluster_ = 1;
+  std::size_t shared_from_ = 0;  // in the arena
+  std::vector<bool> awaited_;    // by thread
   std::vector<Time> block_, cluster_;
   std::vector<Seen> seen_, pending_;  // by block; pending: one thread knows, its block not yet
   std::vector<int> pending_thread_;

@@ -10,6 +10,9 @@ SHARED = {"arguments.h", "bind.h", "catalog.h", "catalog_rows.h", "dialect.h", "
 # Name, file, what is there, what is put in its place, and the kernel that shows it.
 MUTANTS = [
     ("whole", "rows.h", "", "", "all"),
+    ("not_awaited", "rows.h", "  await_launch_before(walk.first(), walk.last());\n", "", "rows"),
+    ("panel_not_awaited", "columns.h", "        await_launch_before(panel.in, panel.out, rows.end);\n", "", "softmax_columns"),
+    ("asked_beyond", "column_batch.h", "if (row < rows.end) ask", "if (row < rows.end + rows.slots) ask", "kept"),
     ("run_end", "run_walk.h", "min_of(axis.size - at,", "min_of(axis.size - at + 1,", "runs"),
     ("part_end", "line_walk.h", "static_cast<std::uint64_t>(end + phase_ - 1)",
      "static_cast<std::uint64_t>(end + phase_)", "cluster"),

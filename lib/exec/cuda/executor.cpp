@@ -54,15 +54,18 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
   constexpr int kPortableClusterBlocks = 8, kUsualSharedBytes = 48 * 1024;  // what kernels may have unasked
   const Found found = backend().find_kernel(step.kernel, layout_of(step));
   if (found.kernel == nullptr) return Status(Code::internal, "the CUDA catalog has no row for " + words(step.kernel));
-  const Bound bound = bind(step, found);
+  Bound bound = bind(step, found);
+  bound.launch.begins_early = true;
   const bool wide = bound.launch.cluster > kPortableClusterBlocks;
   // All or nothing, whatever the plan's facts say: a later plan must not take it from an earlier one.
   for (const StepKernel& one : bound.kernels) {
     if (one.kernel == nullptr) continue;
     const bool much = one.shared_bytes > kUsualSharedBytes;
     const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
-    if (const ErrorCode error = backend().api->prepare(one.kernel, shared, wide); error != 0)
+    bool awaits = false;
+    if (const ErrorCode error = backend().api->prepare(one.kernel, shared, wide, &awaits); error != 0)
       return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
+    bound.launch.begins_early = bound.launch.begins_early && awaits;
   }
   if (Status status = check_residence(bound, device, prepared); !status.ok()) return status;
   prepared.program.launches.push_back(bound);

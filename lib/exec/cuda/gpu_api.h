@@ -31,7 +31,8 @@ struct GpuApi {
   ErrorCode (*current_device)(int* ordinal);
   ErrorCode (*make_current)(int ordinal);
   /// Loads the kernel; lets it take so many dynamic shared bytes, when they are more than 0, and clusters of any size.
-  ErrorCode (*prepare)(Kernel kernel, int shared_bytes, bool wide_cluster);
+  /// `awaits`: whether it waits for the launch before by itself, as kernels compiled for sm_90 do (dialect.h).
+  ErrorCode (*prepare)(Kernel kernel, int shared_bytes, bool wide_cluster, bool* awaits);
   /// Blocks of the launch that one multiprocessor holds at once.
   ErrorCode (*resident_blocks)(int* blocks, Kernel kernel, const LaunchShape& shape);
   /// Clusters of the launch that the whole device holds at once.

@@ -52,14 +52,16 @@ ErrorCode make_current(int ordinal) { return reported(cudaSetDevice(ordinal)); }
 
 // Asking for attributes loads the kernel: a launch that is captured may not. Setting one forgets the error that the
 // caller's last call left (CUDA 13.0), so none is set without need.
-ErrorCode prepare(Kernel kernel, int shared_bytes, bool wide_cluster) {
-  cudaFuncAttributes attributes;
+ErrorCode prepare(Kernel kernel, int shared_bytes, bool wide_cluster, bool* awaits) {
+  constexpr int kFirstThatAwaits = 90;
+  cudaFuncAttributes attributes = {};
   cudaError_t error = cudaFuncGetAttributes(&attributes, address(kernel));
   if (error == cudaSuccess && shared_bytes > 0)
     error = cudaFuncSetAttribute(address(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  shared_bytes - static_cast<int>(attributes.sharedSizeBytes));
   if (error == cudaSuccess && wide_cluster)
     error = cudaFuncSetAttribute(address(kernel), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  *awaits = attributes.ptxVersion >= kFirstThatAwaits;  // what it was compiled for, whatever the GPU is
   return reported(error);
 }
 
@@ -88,6 +90,11 @@ class Config {
       cooperative.id = cudaLaunchAttributeCooperative;
       cooperative.val.cooperative = 1;
     }
+    if (shape.begins_early) {
+      cudaLaunchAttribute& early = attributes_[config_.numAttrs++];
+      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      early.val.programmaticStreamSerializationAllowed = 1;
+    }
   }
   Config(const Config&) = delete;
   Config& operator=(const Config&) = delete;
@@ -95,7 +102,7 @@ class Config {
 
  private:
   cudaLaunchConfig_t config_ = {};
-  cudaLaunchAttribute attributes_[2] = {};
+  cudaLaunchAttribute attributes_[3] = {};
 };
 
 ErrorCode resident_clusters(int* clusters, Kernel kernel, const LaunchShape& shape) {
