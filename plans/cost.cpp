@@ -126,7 +126,8 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
                      (step.kernel.residency == Residency::registers && step.kernel.body == Body::columns);
   const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
-  const bool folds = step.kernel.body == Body::rows || step.kernel.body == Body::columns;
+  const bool states = step.kernel.source == SourceKind::states;
+  const bool folds = !states && (step.kernel.body == Body::rows || step.kernel.body == Body::columns);
   const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
   return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
           .bytes_in_flight = std::clamp(std::min(blocks, at_once) * block, 1.0, std::max(1.0, step.bytes_read)),
@@ -202,6 +203,13 @@ double latency_nanoseconds(const Step& step, double in_flight, const DeviceFacts
   return kIdleLatencyNanoseconds + (kLatencyNanoseconds - kIdleLatencyNanoseconds) * std::min(1.0, in_flight / full);
 }
 
+// A merge follows the fold that left its states.
+double launch_microseconds(const Step& step, const DeviceFacts& device) {
+  if (step.launch.cooperative) return device.cooperative_launch_microseconds;
+  const bool merges = step.kernel.source == SourceKind::states && step.kernel.body != Body::elementwise;
+  return device.launches_overlap && merges ? kMergeMicroseconds : device.launch_microseconds;
+}
+
 double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double cache = static_cast<double>(device.cache_bytes) * kCacheShare;
   const double twice = step.bytes_read * share_again(step);
@@ -218,8 +226,8 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
       bytes / (overlap ? std::min(pace, on_stairs(kOverlapGigabytes, static_cast<double>(step.parts))) : pace);
   const double waiting =
       (step.bytes_read + again) / waves.bytes_in_flight * latency_nanoseconds(step, waves.bytes_in_flight, device);
-  const double launch = step.launch.cooperative ? device.cooperative_launch_microseconds : device.launch_microseconds;
-  return launch + gpu_barriers(step, device) + std::max(moving, waiting) / kNanosecondsOfMicrosecond;
+  return launch_microseconds(step, device) + gpu_barriers(step, device) +
+         std::max(moving, waiting) / kNanosecondsOfMicrosecond;
 }
 
 // Nanoseconds of one core's lanes for one element.

@@ -132,6 +132,8 @@ inline constexpr double kColumnsInGridMicroseconds = 6;
 /// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
 inline constexpr double kReductionInClusterMicroseconds = 0.5;
 inline constexpr double kReductionInGridMicroseconds = 0.8;
+/// A second launch that merges states, where launches overlap: with its loads 0.5 us less than to meet in a grid.
+inline constexpr double kMergeMicroseconds = 1;
 
 /// What is read again, beside two reads and a write: rows of 1 MiB; columns by blocks of a multiprocessor, of which
 /// [4096,16384] axis 0 reaches 0.52 of a copy, [16384,4096], whose blocks are alone, 0.41.

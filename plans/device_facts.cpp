@@ -81,6 +81,7 @@ DeviceFacts DeviceFacts::h200() {
           .threads_per_multiprocessor = 2048,
           .cluster_blocks = 16,
           .cooperative = true,
+          .launches_overlap = true,
           .shared_bytes_per_block = 227 * kKibi,
           .shared_bytes_per_multiprocessor = 228 * kKibi,
           .register_bytes_per_multiprocessor = 256 * kKibi,

@@ -20,6 +20,7 @@ struct DeviceFacts {
   int threads_per_multiprocessor = 1;  ///< at most
   int cluster_blocks = 1;              ///< at most, 1 = no clusters
   bool cooperative = false;            ///< all blocks of a launch can be resident and meet at a barrier
+  bool launches_overlap = false;       ///< a launch begins while the one before ends
   Index shared_bytes_per_block = 0;    ///< at most
   Index shared_bytes_per_multiprocessor = 0;
   Index register_bytes_per_multiprocessor = 0;

@@ -51,6 +51,9 @@ enum class FoldKind : std::uint8_t {
   softmax,  ///< {max, Σ exp(x - max)}: what softmax and log_softmax need to know of a row
 };
 
+/// Whether an element's number belongs to the state.
+constexpr bool folds_an_index(FoldKind fold) { return fold == FoldKind::argmax || fold == FoldKind::argmin; }
+
 /// What an elementwise step computes from x, the value v (or the softmax state {max, sum}) of its output, and alpha.
 enum class MapKind : std::uint8_t {
   none,

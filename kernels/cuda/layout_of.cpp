@@ -13,8 +13,7 @@ namespace {
 // What few_rows.h does with speed; it takes the rest column by column.
 bool has_few_rows(const Step& step) {
   const KernelKey& key = step.kernel;
-  const bool is_index = key.fold == FoldKind::argmax || key.fold == FoldKind::argmin;
-  const bool is_usual = is_index
+  const bool is_usual = folds_an_index(key.fold)
                             ? key.output == DType::i64
                             : key.output == key.accumulate || key.output == DType::bf16 || key.output == DType::f16;
   return key.scope == Scope::block && key.sink == SinkKind::store && step.parts == 1 && step.repeat == 1 && is_usual &&

@@ -54,7 +54,7 @@ void share_by_warps(Step& merge, const DeviceFacts& device) {
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.kind != RequestKind::reduce) return no("a softmax would be read once more for its results");
-  if (problem.fold == FoldKind::argmax || problem.fold == FoldKind::argmin) return no("an index is that of one column");
+  if (folds_an_index(problem.fold)) return no("an index is that of one column");
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (device.kind == DeviceKind::cpu) return unwise("a CPU takes runs of any length");
   if (problem.axes.reduced.back().in != 1) return unwise("runs are no neighbours");

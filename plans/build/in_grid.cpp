@@ -111,7 +111,7 @@ Verdict can(std::string_view strategy, Body body, const Problem& problem, const 
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU has no cooperative launch: split shares rows there");
   if (!device.cooperative) return no(device.name + " has no cooperative launch");
-  if (problem.kind != RequestKind::softmax) return no("a reduction needs no barrier: split folds in one launch");
+  if (problem.kind != RequestKind::softmax) return no("a reduction needs no barrier: split shares what is folded");
   const Verdict apt = body == Body::rows ? rows_are_apt(problem, device) : columns_are_apt(problem, device);
   if (apt.kind != Verdict::Kind::yes) return apt;
   const Step step = build(strategy, body, problem, device).steps.front();

@@ -85,17 +85,28 @@ TEST(Steps, TheChainFoldsInStepsToo) {
 }
 
 TEST(Steps, ASplitReductionIsOneLaunchOnAGpu) {
-  const Schedule gpu = plan(forced(sum_of({Index{1} << 28}, {0}, DeviceFacts::h200()), "split")).schedule;
-  ASSERT_EQ(gpu.steps.size(), 1u);
-  const Step& step = gpu.steps.front();
-  EXPECT_GT(step.parts, 1);
-  EXPECT_EQ(step.kernel.sink, SinkKind::store);
-  EXPECT_EQ(step.exchange.place, Buffer::Place::workspace);
-  EXPECT_GE(gpu.workspace_bytes, step.parts * 4 + 4) << "states and a counter";
-  const Schedule host = plan(forced(sum_of({Index{1} << 28}, {0}), "split")).schedule;
-  ASSERT_EQ(host.steps.size(), 2u);
-  EXPECT_EQ(host.steps[0].kernel.sink, SinkKind::store_state);
-  EXPECT_EQ(host.steps[1].kernel.source, SourceKind::states);
+  const Request long_columns = sum_of({Index{1} << 22, 64}, {0}, DeviceFacts::h200());
+  const Request long_row = sum_of({Index{1} << 28}, {0}, DeviceFacts::a100());
+  for (const Request& request : {long_columns, long_row}) {
+    const Schedule gpu = plan(forced(request, "split")).schedule;
+    ASSERT_EQ(gpu.steps.size(), 1u);
+    const Step& step = gpu.steps.front();
+    EXPECT_GT(step.parts, 1);
+    EXPECT_EQ(step.kernel.sink, SinkKind::store);
+    EXPECT_EQ(step.exchange.place, Buffer::Place::workspace);
+    EXPECT_GE(gpu.workspace_bytes, step.parts * 4 + 4) << "states and a counter";
+  }
+}
+
+TEST(Steps, ASplitIsTwoLaunchesOnACpuAndWhereTheyOverlap) {
+  const DeviceFacts host = sum_of({4}, {0}).options.device;
+  for (const DeviceFacts& device : {host, DeviceFacts::h200()}) {
+    const Schedule schedule = plan(forced(sum_of({Index{1} << 28}, {0}, device), "split")).schedule;
+    ASSERT_EQ(schedule.steps.size(), 2u);
+    EXPECT_EQ(schedule.steps[0].kernel.sink, SinkKind::store_state);
+    EXPECT_EQ(schedule.steps[1].kernel.source, SourceKind::states);
+    for (const Step& step : schedule.steps) EXPECT_FALSE(step.launch.cooperative);
+  }
 }
 
 TEST(Steps, AGridSoftmaxMeetsOnce) {

@@ -107,7 +107,7 @@ TEST(Strategies, EveryRefusalSaysWhy) {
        "a CPU has no cooperative launch: split shares rows there"},
       {"rows_in_grid", softmax_of({1, kMillion}, {1}, lonely), Kind::no, "NVIDIA H200 has no cooperative launch"},
       {"rows_in_grid", sum_of({1, kMillion}, {1}, kH200), Kind::no,
-       "a reduction needs no barrier: split folds in one launch"},
+       "a reduction needs no barrier: split shares what is folded"},
       {"rows_in_grid", softmax_of({8, 16}, {1}, kH200), Kind::unwise, "a block is enough for so few elements"},
       {"columns_in_block", softmax_of({4096, 4096}, {1}, kA100), Kind::unwise, "the contiguous axis is reduced"},
       {"columns_in_block", sum_of({4096, 4}, {1}, kHost), Kind::unwise, "the contiguous axis is reduced"},

@@ -10,8 +10,8 @@ namespace {
 
 // Of the peak that its memory clock promises, where nobody has measured: what an H200 and an A100 reach.
 constexpr double kReadShare = 0.93, kCopyShare = 0.88;
-constexpr int kFirstWithClusters = 90;
-constexpr int kClusterBlocks = 16;  // of sm_90 and later, with leave of the driver
+constexpr int kFirstWithClusters = 90;  // and with launches that overlap
+constexpr int kClusterBlocks = 16;      // of sm_90 and later, with leave of the driver
 
 struct Known {
   std::mutex mutex;
@@ -53,6 +53,7 @@ DeviceFacts facts_from(const GpuNumbers& numbers, int ordinal) {
   facts.threads_per_multiprocessor = numbers.threads_per_multiprocessor;
   facts.cluster_blocks = numbers.architecture >= kFirstWithClusters ? kClusterBlocks : 1;
   facts.cooperative = numbers.cooperative != 0;
+  facts.launches_overlap = numbers.architecture >= kFirstWithClusters;
   facts.shared_bytes_per_block = numbers.shared_bytes_per_block;
   facts.shared_bytes_per_multiprocessor = numbers.shared_bytes_per_multiprocessor;
   facts.register_bytes_per_multiprocessor = Index{4} * numbers.registers_per_multiprocessor;
