@@ -127,8 +127,8 @@ inline constexpr double kClustersAtOnce = 0.72;
 /// What a cluster and a grid take for columns beyond what their bytes do: to begin, to leave and to read states. Small
 /// softmaxes of [2048,256] and [32768,16] axis 0 take 9.1 and 15.2 us; 6.3 and 7.2 by their bytes.
 inline constexpr double kColumnsInClusterMicroseconds = 2.5;
-/// In a grid by bytes, since launches overlap: [1024,64], [2048,64] and [1024,256] take 5.1, 5.4 and 5.6 us (6.2, 6.7 and
-/// 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
+/// In a grid by bytes, since launches overlap: [1024,64], [2048,64] and [1024,256] take 5.1, 5.4 and 5.6 us (6.2, 6.7
+/// and 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
 inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {4 << 20, 3.5}, {1e300, 6}};
 /// The same for a reduction: graph nodes for [1,16384], [16,16384] and [2048,16] take 3.1, 3.9 and 4.2 us in clusters
 /// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
