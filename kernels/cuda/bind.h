@@ -47,7 +47,7 @@ struct LaunchShape {
   int cluster = 1;      ///< blocks along x
   Index shared_bytes = 0;
   bool cooperative = false;
-  bool begins_early = false;  ///< before the launch before has ended: all kernels of the step await that
+  bool begins_early = false;  ///< before the launch before has ended, which the kernel awaits
 };
 
 /// What a kernel's choice depends on besides its key.
@@ -68,7 +68,8 @@ Layout layout_of(const Step& step);
 struct StepKernel {
   Kernel kernel = nullptr;
   Index shared_bytes = 0;
-  int threads = 0;  ///< where they are not the launch's
+  int threads = 0;            ///< where they are not the launch's
+  bool begins_early = false;  ///< as LaunchShape says
 };
 
 /// Packs that cover a run, and those of them that may be cut.
@@ -116,6 +117,7 @@ struct Bound {
     LaunchShape shape = launch;
     shape.shared_bytes = kernel(of).shared_bytes;
     if (kernel(of).threads > 0) shape.threads = kernel(of).threads;
+    shape.begins_early = kernel(of).begins_early;
     return shape;
   }
 };

@@ -40,8 +40,8 @@ class CutLine {
  public:
   PackBatch<Source, kPacks> batch;
 
-  /// A line from the end of all on is the first once more. `begins`: nothing was loaded before.
-  __device__ CutLine(const Arguments& step, int line, int lane, int lanes, bool begins)
+  /// A line from the end of all on is the first once more.
+  __device__ CutLine(const Arguments& step, int line, int lane, int lanes)
       : size_(static_cast<int>(step.lane_axis.size)), live_(line < static_cast<int>(step.tiles)) {
     const Offsets base = offsets(step, step.tile, live_ ? line : 0);
     start_ = base.out;
@@ -66,12 +66,6 @@ class CutLine {
       batch.count += lane + u * lanes < packs;
     }
     words_ = {};
-    if (begins) {
-#pragma unroll
-      for (int u = 0; u < kPacks; ++u)
-        if (u < batch.count) ask_early(from + begin_ + (lane + u * lanes) * kSize);
-      await_launch_before(edge_);
-    }
     const bool in_place = step.in == step.out;  // then nobody looks at what another lane writes
     // For a pack that the lane does not have, or may not look at, its own first one. So no load is a branch.
     const auto pack_of = [&](int u) { return lane + u * lanes < packs ? lane + u * lanes : lane < packs ? lane : 0; };
@@ -237,9 +231,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_lines(c
   const int stride = static_cast<int>(gridDim.y) * apart, ahead = static_cast<int>(scope.tile_of(0));
   int first = static_cast<int>(blockIdx.y) * apart;
   ResultsOfLane<F> results(step, first + ahead, apart);
+  await_launch_before(stride);  // not within the loop, as in whole_lines.h
   for (; first < tiles; first += stride) {
     const CutLine<Source, Tuning::kUnroll, typename Sink::Out> line(step, first + ahead, sharers.lane(scope),
-                                                                    sharers.lanes(scope), first < stride);
+                                                                    sharers.lanes(scope));
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       const auto alpha = static_cast<typename Source::Value>(step.alpha);

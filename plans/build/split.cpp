@@ -2,7 +2,7 @@
 // keep, which is read once for the states and once more for the results.
 // On a CPU that is one step after another; on a GPU whose blocks are all resident they leave states, meet, and fold
 // them: one launch (docs/adr/0012-blocks-meet-at-the-grids-barrier.md). Where launches overlap, states of rows are
-// folded sooner by a second one (docs/adr/0027-launches-overlap.md).
+// folded sooner by a second one, if they are of much (docs/adr/0027-launches-overlap.md).
 #include "plans/build/split.h"
 
 #include "plans/build/builders.h"
@@ -80,12 +80,14 @@ Step one_launch(const Step& whole, Index part) {
   return fold;
 }
 
-// The second launch waits for 0.4 to 3 us less than blocks do for each other: sums of 2^18 to 2^24
-// elements 3.1, 4.4, 8.4 and 25 us for 3.5, 5.1, 9.4 and 28 (graph nodes on an H100). Of columns and of an argmax it
-// takes as much longer.
+// A second launch takes 0.4 to 3 us less than blocks that wait for each other: sums of 2^18 to 2^24 elements 3.1, 4.4,
+// 8.4 and 25 us for 3.5, 5.1, 9.4 and 28 (graph nodes on an H100). Of columns and of an argmax it takes as much longer,
+// and the host always twice as long: so only where reading takes longer than two launches do.
 bool merges_sooner(const Problem& problem, const Step& fold, const DeviceFacts& device) {
+  constexpr double kGigabyteMicrosecond = 1e3;  // bytes
+  const double reading = fold.bytes_read / (device.read_gigabytes_per_second * kGigabyteMicrosecond);
   return device.launches_overlap && problem.kind == RequestKind::reduce && fold.kernel.body == Body::rows &&
-         !folds_an_index(problem.fold);
+         !folds_an_index(problem.fold) && reading > 2 * device.launch_microseconds;
 }
 
 bool can_meet(const Step& fold, const DeviceFacts& device) {

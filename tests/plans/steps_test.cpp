@@ -87,7 +87,8 @@ TEST(Steps, TheChainFoldsInStepsToo) {
 TEST(Steps, ASplitReductionIsOneLaunchOnAGpu) {
   const Request long_columns = sum_of({Index{1} << 22, 64}, {0}, DeviceFacts::h200());
   const Request long_row = sum_of({Index{1} << 28}, {0}, DeviceFacts::a100());
-  for (const Request& request : {long_columns, long_row}) {
+  const Request little = sum_of({Index{1} << 22}, {0}, DeviceFacts::h200());
+  for (const Request& request : {long_columns, long_row, little}) {
     const Schedule gpu = plan(forced(request, "split")).schedule;
     ASSERT_EQ(gpu.steps.size(), 1u);
     const Step& step = gpu.steps.front();
