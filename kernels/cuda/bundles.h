@@ -280,7 +280,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) bundles(con
   const bool single = step.places == 1;
   const int ahead = single ? 1 : step.places - 1;
   Index row = static_cast<Index>(blockIdx.y) * most;
-  ask_for_stretch(reinterpret_cast<const Element*>(step.in) + row * length, rows_at(row) * length);
+  if (has_few_blocks())
+    ask_for_stretch(reinterpret_cast<const Element*>(step.in) + row * length, rows_at(row) * length);
   await_launch_before(hop, ahead);
   for (int place = 0; place < ahead; ++place, row += hop) ring.bring(place, row * length, rows_at(row) * length);
   row -= ahead * hop;

@@ -184,7 +184,7 @@ template <int kRows, class Source, class Out, class F>
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
     ColumnsInRegisters<Source, kRows> columns(step, panel, count);
     if (tile == blockIdx.y) {
-      ask_for_rows<Source, kRows>(step, panel, {0, step.reduced, places.slot, places.slots});
+      if (has_few_blocks()) ask_for_rows<Source, kRows>(step, panel, {0, step.reduced, places.slot, places.slots});
       await_launch_before(panel.in, panel.out, count);
     }
     if (step.walk.rank > 1)

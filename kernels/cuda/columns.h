@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
       }();
       const RowsOfSlot rows{begin, end, slot, slots};
       if (turn == 0 && part == blockIdx.x) {
-        ask_for_rows<Source, Tuning::kUnroll>(step, panel, rows);
+        if (has_few_blocks()) ask_for_rows<Source, Tuning::kUnroll>(step, panel, rows);
         await_launch_before(panel.in, panel.out, rows.end);
       }
       Waiting waiting(step);

@@ -56,11 +56,12 @@ __device__ typename F::State fold_in_part(const Arguments& step, const F& fold, 
 template <class Source, int kUnroll, class Walk>
 __device__ void begin_with(const Walk& walk, int lane, int lanes) {
   if constexpr (kIsInLine<Source>)
+    if (has_few_blocks())
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const Index pack = walk.first_whole() + lane + static_cast<Index>(u) * lanes;
-      if (pack < walk.last_whole()) ask_early(walk.element(pack));
-    }
+      for (int u = 0; u < kUnroll; ++u) {
+        const Index pack = walk.first_whole() + lane + static_cast<Index>(u) * lanes;
+        if (pack < walk.last_whole()) ask_early(walk.element(pack));
+      }
   await_launch_before(walk.first(), walk.last());
 }
 

@@ -265,10 +265,12 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   int first = static_cast<int>(blockIdx.y) * block;
   const int ahead = static_cast<int>(scope.tile_of(0));
   ResultsOfLane<F> results(step, first + ahead, apart);
-  LinesOfLane<Source, kLines, Sink::kMaps>(step, mine, first + ahead, apart).ask_early(places);
-  await_launch_before();  // not within the loop, where it keeps the next lines' loads behind the fold of these
   for (; first < tiles; first += stride) {
     const LinesOfLane<Source, kLines, Sink::kMaps> lines(step, mine, first + ahead, apart);
+    if (first < stride) {
+      if (has_few_blocks()) lines.ask_early(places);
+      await_launch_before();
+    }
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       softmax_of_lines<Sink::kMap, Tuning, Source, kLines, kPacks>(fold, lines, out, mine, places, sharers, alpha);
