@@ -191,7 +191,7 @@ double gpu_barriers(const Step& step, const DeviceFacts& device) {
   const double in_cluster = !maps(step) ? kReductionInClusterMicroseconds : columns ? kColumnsInClusterMicroseconds : 0;
   const double in_grid = !maps(step) ? kReductionInGridMicroseconds
                          : columns   ? on_stairs(kColumnsInGridMicroseconds, step.bytes_read)
-                                     : 0;
+                                     : on_stairs(kRowsInGridMicroseconds, step.bytes_read);
   const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds : 0;
   return passing + step.launch.grid_barriers * device.grid_barrier_microseconds + (grid ? in_grid : 0) +
          (cluster ? in_cluster + 2 * device.cluster_barrier_microseconds : 0);

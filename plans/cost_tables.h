@@ -130,6 +130,9 @@ inline constexpr double kColumnsInClusterMicroseconds = 2.5;
 /// In a grid by bytes, since launches overlap: [1024,64], [2048,64] and [1024,256] take 5.1, 5.4 and 5.6 us (6.2, 6.7
 /// and 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
 inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {4 << 20, 3.5}, {1e300, 6}};
+/// Rows: softmaxes of [64,16384], [17,32768] and [8,65536] take 9.5, 7.6 and 7.3 us in a grid, 4.7, 4.0 and 4.1 in
+/// clusters of eight, but [4,131072] 7.3 and 8.3 (H100).
+inline constexpr StairRow kRowsInGridMicroseconds[] = {{6 << 20, 1}, {1e300, 0}};
 /// The same for a reduction: graph nodes for [1,16384], [16,16384] and [2048,16] take 3.1, 3.9 and 4.2 us in clusters
 /// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
 inline constexpr double kReductionInClusterMicroseconds = 0.5;
