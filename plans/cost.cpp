@@ -208,7 +208,7 @@ double latency_nanoseconds(const Step& step, double in_flight, const DeviceFacts
 // A merge follows the fold that left its states.
 double launch_microseconds(const Step& step, const DeviceFacts& device) {
   if (step.launch.cooperative) return device.cooperative_launch_microseconds;
-  const bool merges = step.kernel.source == SourceKind::states && step.kernel.body != Body::elementwise;
+  const bool merges = step.kernel.source == SourceKind::states;
   return device.launches_overlap && merges ? kMergeMicroseconds : device.launch_microseconds;
 }
 

@@ -1,8 +1,8 @@
 // split: fold parts, exchange states, fold the states. Few outputs, much to fold; and a softmax of what the chip cannot
 // keep, which is read once for the states and once more for the results.
 // On a CPU that is one step after another; on a GPU whose blocks are all resident they leave states, meet, and fold
-// them: one launch (docs/adr/0012-blocks-meet-at-the-grids-barrier.md). Where launches overlap, states of rows are
-// folded sooner by a second one, if they are of much (docs/adr/0027-launches-overlap.md).
+// them: one launch (docs/adr/0012-blocks-meet-at-the-grids-barrier.md). Where launches overlap and
+// much is read, a second one folds states of rows sooner (docs/adr/0027-launches-overlap.md).
 #include "plans/build/split.h"
 
 #include "plans/build/builders.h"

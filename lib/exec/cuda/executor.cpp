@@ -52,13 +52,11 @@ Status check_residence(const Bound& bound, const DeviceFacts& device, Prepared& 
 
 // Blocks that come while others end lie unevenly: some multiprocessors have three where others have one. That matters
 // where they are long and the only ones: rows of 1 MiB, 256 of them, took 105 us for 90 (an H100).
-Result<bool> may_begin_early(const Step& step, LaunchShape shape, const StepKernel& one, const DeviceFacts& device) {
+Result<bool> may_begin_early(const Step& step, Kernel kernel, const LaunchShape& shape, const DeviceFacts& device) {
   constexpr double kShortBytes = 16 << 20;
   if (step.bytes_read + step.bytes_written <= kShortBytes) return true;
-  shape.shared_bytes = one.shared_bytes;
-  if (one.threads > 0) shape.threads = one.threads;
   int resident = 0;
-  if (const ErrorCode error = backend().api->resident_blocks(&resident, one.kernel, shape); error != 0)
+  if (const ErrorCode error = backend().api->resident_blocks(&resident, kernel, shape); error != 0)
     return failed("blocks of a multiprocessor cannot be counted", error);
   return shape.grid_x * shape.grid_y >= Index{resident} * device.multiprocessors;
 }
@@ -70,7 +68,9 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
   Bound bound = bind(step, found);
   const bool wide = bound.launch.cluster > kPortableClusterBlocks;
   // All or nothing, whatever the plan's facts say: a later plan must not take it from an earlier one.
-  for (StepKernel& one : bound.kernels) {
+  for (int i = 0; i < kKernelsOfStep; ++i) {
+    const auto of = static_cast<KernelOf>(i);
+    StepKernel& one = bound.kernel(of);
     if (one.kernel == nullptr) continue;
     const bool much = one.shared_bytes > kUsualSharedBytes;
     const int shared = much ? static_cast<int>(device.shared_bytes_per_block) : 0;
@@ -78,7 +78,7 @@ Status prepare_step(const Step& step, const DeviceFacts& device, Prepared& prepa
     if (const ErrorCode error = backend().api->prepare(one.kernel, shared, wide, &awaits); error != 0)
       return failed("the kernel " + words(step.kernel) + " cannot be loaded", error);
     if (!awaits) continue;
-    const Result<bool> early = may_begin_early(step, bound.launch, one, device);
+    const Result<bool> early = may_begin_early(step, one.kernel, bound.shape(of), device);
     if (!early) return early.error();
     one.begins_early = *early;
   }
