@@ -118,55 +118,74 @@ void with_groups(Index groups, const Work& work) {
 /// of a column.
 class RowsAhead {
  public:
-  RowsAhead(const Arguments& step, const std::byte* in, const RowOffsets& rows, Index columns) : base_(in) {
-    const Index size = static_cast<Index>(size_bytes(step.input)), pitch = inner(step.kept).in * size;
-    bytes_ = (columns - 1) * pitch + size;
-    if (bytes_ <= kFarBytes)
-      take_rows(rows);
-    else
-      take_columns(rows, size, pitch, columns);
-  }
+  /// For tiles of so many columns.
+  RowsAhead(const Arguments& step, Index columns)
+      : columns_(columns),
+        size_(static_cast<Index>(size_bytes(step.input))),
+        pitch_(inner(step.kept).in * size_),
+        bytes_((columns - 1) * pitch_ + size_),
+        by_rows_(bytes_ <= kFarBytes) {}
   RowsAhead(const RowsAhead&) = delete;
   RowsAhead& operator=(const RowsAhead&) = delete;
 
-  /// Part r of as many as a tile has rows.
+  /// Adds the rows of a tile at `in`, from `first` on, behind what was added before: of rows that lie side by side that
+  /// is all there is.
+  void add(const std::byte* in, const RowOffsets& rows, int first) {
+    Part& part = parts_[0].count == 0 ? parts_[0] : parts_[1];
+    if (by_rows_ && (rows.count < 2 || rows.in[1] - rows.in[0] >= kLineBytes))
+      part = {in, rows.in + first, rows.count - first};
+    else if (&part == parts_)
+      part = {in, own_, by_rows_ ? near_rows(rows) : columns(rows)};
+  }
+
+  /// The lines of row r after those that are read now.
   template <int kLines>
   [[gnu::always_inline]] void fetch(int r) const {  // or GCC takes it for pure, and drops it
-    if (r >= count_) return;
-    const std::byte* line = base_ + at_[r];
+    const std::byte* const line = at(r);
+    if (line == nullptr) return;
     for (int l = 0; l < kLines; ++l) prefetch_far(line + l * kLineBytes);
     for (Index b = kLines * kLineBytes; b < bytes_; b += kLineBytes) prefetch_far(line + b);
     prefetch_far(line + bytes_ - 1);  // rows need not begin with a line
   }
 
+  /// Where they begin, or nothing.
+  [[gnu::always_inline]] const std::byte* at(int r) const {
+    if (r < parts_[0].count) return parts_[0].base + parts_[0].at[r];
+    r -= parts_[0].count;
+    return r < parts_[1].count ? parts_[1].base + parts_[1].at[r] : nullptr;
+  }
+
  private:
   static constexpr Index kFarBytes = 4096;
 
-  void take_rows(const RowOffsets& rows) {
-    if (rows.count < 2 || rows.in[1] - rows.in[0] >= kLineBytes) {
-      at_ = rows.in;
-      count_ = rows.count;
-      return;
-    }
-    at_ = own_;
+  int near_rows(const RowOffsets& rows) {
+    int count = 0;
     for (int r = 0; r < rows.count; ++r) {
-      const Index beyond = count_ == 0 ? kLineBytes : rows.in[r] - own_[count_ - 1];
-      if (beyond < 0 || beyond >= kLineBytes) own_[count_++] = rows.in[r];
+      const Index beyond = count == 0 ? kLineBytes : rows.in[r] - own_[count - 1];
+      if (beyond < 0 || beyond >= kLineBytes) own_[count++] = rows.in[r];
     }
+    return count;
   }
 
-  void take_columns(const RowOffsets& rows, Index size, Index pitch, Index columns) {
+  int columns(const RowOffsets& rows) {
+    if (rows.count == 0) return 0;
     const auto [low, high] = std::minmax_element(rows.in, rows.in + rows.count);
-    bytes_ = *high - *low + size;
-    if (bytes_ > kFarBytes) return;
-    at_ = own_;
-    for (; count_ < std::min<Index>(columns, kTileRows); ++count_) own_[count_] = *low + count_ * pitch;
+    bytes_ = *high - *low + size_;
+    if (bytes_ > kFarBytes) return 0;
+    const int count = static_cast<int>(std::min<Index>(columns_, kTileRows));
+    for (int c = 0; c < count; ++c) own_[c] = *low + c * pitch_;
+    return count;
   }
 
-  const std::byte* base_;
-  Index bytes_;  ///< from a part's first byte to its end
-  int count_ = 0;
-  const Index* at_ = nullptr;
+  struct Part {
+    const std::byte* base = nullptr;
+    const Index* at = nullptr;
+    int count = 0;
+  };
+  Index columns_, size_, pitch_;
+  Index bytes_;  ///< from a row's first byte to its end, or a column's
+  bool by_rows_;
+  Part parts_[2];
   Index own_[kTileRows];
 };
 
@@ -181,6 +200,8 @@ class TileLeaves {
   const RowOffsets& first() const { return first_; }
 
   /// Calls work(rows, the next leaf's, what to ask for meanwhile) for each leaf of a tile; `following` is read next.
+  /// What is asked for lies a whole leaf ahead: where the last leaf is short, part of the following tile's first is its
+  /// share, and the leaf before has the rest ([65,262147] f32 axis 0 on a Zen 4: 13.6 ms, so 8.9).
   template <class Work>
   [[gnu::always_inline]] void each(const Tile& tile, const std::byte* following, const Work& work) const {
     RowOffsets turns[2];
@@ -189,7 +210,9 @@ class TileLeaves {
     for (int turn = 0; here->count > 0; turn ^= 1) {
       RowOffsets& next = turns[turn];
       const bool more = rest.next(next);
-      const RowsAhead ahead(step_, more ? tile.in : following, more ? next : first_, tile.columns);
+      RowsAhead ahead(step_, tile.columns);
+      if (more) ahead.add(tile.in, next, 0);
+      if (next.count < kTileRows) ahead.add(following, first_, first_.count - here->count);
       work(*here, next, ahead);
       here = &next;
     }

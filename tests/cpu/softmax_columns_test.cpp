@@ -62,6 +62,30 @@ TEST(TileLeaves, SayWhichIsNext) {
   }
 }
 
+// Tiles one after the other: each row is asked for once, and when that many rows have been read as a leaf has.
+TEST(TileLeaves, AskForEachRowALeafAhead) {
+  constexpr Index kPitch = 100, kTiles = 4;
+  for (const Index rows : {1, 2, 33, 63, 64, 65, 127, 128, 129, 300}) {
+    const std::vector<Axis> axes = {{.size = rows, .in = kPitch, .out = 1}};
+    simd::Arguments step;
+    step.reduced = list(axes);
+    step.input = step.output = DType::f32;
+    const simd::TileLeaves leaves(step, 0, rows);
+    const std::vector<std::byte> memory(static_cast<std::size_t>(4 * kPitch * rows * (kTiles + 1)));
+    const auto tile_at = [&](Index tile) { return memory.data() + tile * 4 * kPitch * rows; };
+    const Index ahead = leaves.first().count;
+    Index read = 0, asked = ahead;  // the first leaf of all is not asked for
+    for (Index tile = 0; tile < kTiles; ++tile)
+      leaves.each({.in = tile_at(tile), .columns = 1}, tile_at(tile + 1),
+                  [&](const auto& here, const auto&, const simd::RowsAhead& coming) {
+                    for (int r = 0; r < here.count; ++r, ++asked)
+                      ASSERT_EQ(coming.at(r), memory.data() + asked * 4 * kPitch) << rows << " rows";
+                    read += here.count;
+                    ASSERT_EQ(asked, read + ahead) << rows << " rows";
+                  });
+  }
+}
+
 // [lines, rows, columns], softmax over rows; the array begins `shift` elements after a line of memory.
 struct Problem {
   Index lines, rows, columns, panel, shift;
