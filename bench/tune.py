@@ -34,6 +34,7 @@ SPACE = {"rows_in_bundles": {"threads": THREADS[:2], "unroll": LOADS},
          "rows_in_cluster": {"threads": THREADS, "unroll": LOADS, "cluster_blocks": BLOCKS},
          "rows_in_grid": {"threads": THREADS, "unroll": LOADS},
          "columns_in_block": {"threads": THREADS, "unroll": LOADS, "panel_bytes": PANELS},
+         "columns_in_lanes": {"threads": THREADS, "unroll": LOADS},
          "columns_in_cluster": {"threads": THREADS, "unroll": LOADS, "panel_bytes": PANELS, "cluster_blocks": BLOCKS},
          "columns_in_grid": {"threads": THREADS, "unroll": LOADS, "panel_bytes": PANELS},
          "split": {"threads": THREADS, "unroll": LOADS, "panel_bytes": PANELS}}

@@ -42,14 +42,17 @@ Run run_of(const Step& step, Index Axis::*stride, DType type) {
     for (const Axis& axis : *group)
       if (axis.size > 1 && pitch(axis) > 0) nearest = std::min(nearest, pitch(axis));
   Index run = nearest;
+  const bool line =
+      step.kernel.body == Body::columns && step.kernel.scope != Scope::lanes;  // which a block takes alone
   for (bool grew = true; grew;) {
     grew = false;
     for (const auto* group : {&step.reduced, &step.kept})
       for (const Axis& axis : *group)
-        if (pitch(axis) == run && axis.size > 1) run *= axis.size, grew = true;
+        if (pitch(axis) == run && axis.size > 1 && !(line && group == &step.kept && &axis != &step.kept.back()))
+          run *= axis.size, grew = true;
   }
   if (run == nearest) return {static_cast<double>(size), 1};  // nothing lies as near as that
-  const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
+  const bool columns = step.kernel.body == Body::columns && step.kernel.scope != Scope::lanes && !step.kept.empty();
   const Index panel = panel_elements(step) * nearest;
   if (columns && step.kept.back().size * nearest > panel) run = std::min(run, panel);
   return {static_cast<double>(run * size), 1.0 / static_cast<double>(nearest)};
@@ -156,7 +159,24 @@ double share_of_sectors(const Step& step) {
   return cuts ? on_stairs(kCutSectors, step.kernel.tuning.panel_bytes) : 1;
 }
 
+double run_bytes(const Step& step) {
+  return static_cast<double>(step.reduced.back().size) * static_cast<double>(size_bytes(step.kernel.input));
+}
+
+double share_of_short_runs(const Step& step) {
+  const bool half = size_bytes(step.kernel.input) == 2;
+  if (step.kernel.scope == Scope::block || step.kernel.scope == Scope::lanes)
+    return half ? on_stairs(kHalfShortRunsOfBlock, run_bytes(step)) : on_stairs(kShortRunsOfBlock, run_bytes(step));
+  return half ? on_stairs(kHalfShortRuns, run_bytes(step)) : on_stairs(kShortRuns, run_bytes(step));
+}
+
+// Whether what lies side by side is a run of each of many rows.
+bool maps_runs(const Step& step) {
+  return step.kernel.body == Body::elementwise && step.reduced.size() > 1 && step.reduced.back().in == 1;
+}
+
 double share_of_body(const Step& step, const Waves& waves) {
+  if (maps_runs(step)) return on_stairs(kMapOfRuns, run_bytes(step));
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
   const bool half = size_bytes(step.kernel.input) == 2;
   if (step.kernel.fold == FoldKind::softmax && step.kernel.sink == SinkKind::store_state) {
@@ -164,10 +184,16 @@ double share_of_body(const Step& step, const Waves& waves) {
     const double uneven = step.kernel.body == Body::columns && has_uneven_rows(step) ? kUnevenInTwo : 1;
     return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
+  if (step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes)
+    return half ? kHalfColumnsInLanes : kColumnsInLanes;
+  if (!maps(step) && step.kernel.body == Body::columns && step.reduced.size() > 1 && has_uneven_rows(step))
+    return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
+           (half ? kHalfUnevenRowsOfRuns : 1);
   if (!maps(step)) return share_of_cut_runs(step);
   if (step.kernel.residency == Residency::ring) return step.kernel.body == Body::columns ? share_of_sectors(step) : 1;
   if (step.kernel.body != Body::columns) {
-    const double runs = step.reduced.size() < 2 ? 1 : half ? kHalfRowsInRuns : kRowsInRuns;
+    const double runs =
+        step.reduced.size() < 2 ? 1 : share_of_short_runs(step) * (half ? kHalfRowsInRuns : kRowsInRuns);
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, waves.resident));
   }
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);

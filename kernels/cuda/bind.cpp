@@ -109,6 +109,7 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   to.lane_axis = take_last(tiles);
   put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
   put_turns(to, {.size = 0});
+  to.group_bits = std::countr_zero(static_cast<unsigned>(step.kernel.tuning.lanes_per_row));
   Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
   if (found.meeting_bytes != 0) planned = power_of_two(planned);  // as lanes have, whether panels overlap or not
   if (bound.shifted) {

@@ -1,6 +1,7 @@
 // From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
 #include "kernels/cuda/bundles.h"
+#include "kernels/cuda/columns_in_lanes.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/permute.h"
 #include "kernels/cuda/reduction_kernel.h"
@@ -20,6 +21,13 @@ Found bundle() {
           .bundles = true};
 }
 
+// Panels that lanes of a warp share.
+template <class Strided, class F, class Sink>
+Found shared_by_lanes() {
+  using Tuning = Tuned<kFewThreads, kManyLoads, 4>;
+  return {.kernel = columns_in_lanes<Strided, F, Sink, Tuning>, .threads = kFewThreads};
+}
+
 inline bool comes_in_bundles(const KernelKey& key) {
   return key.body == Body::rows && key.scope == Scope::lanes && key.residency == Residency::shared;
 }
@@ -29,6 +37,8 @@ Found in_body(const KernelKey& key, const Layout& layout) {
   constexpr bool fits = !Sink::kMaps || std::is_same_v<typename Sink::Out, typename Dense::Element>;
   if constexpr (kBody == Body::rows && kBreadth == Breadth::many && fits)
     if (comes_in_bundles(key)) return bundle<Dense, Strided, F, Sink>();
+  if constexpr (kBody == Body::columns)
+    if (key.scope == Scope::lanes) return shared_by_lanes<Strided, F, Sink>();
   if constexpr (Sink::kMaps)
     return softmax<kBody, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);
   else

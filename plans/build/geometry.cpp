@@ -137,6 +137,8 @@ Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
 }
 
 Index tiles_of_block(const Step& step) {
+  if (step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes)
+    return step.launch.block / step.kernel.tuning.lanes_per_row;
   if (step.kernel.body == Body::columns && step.kernel.scope == Scope::block && !step.kept.empty())
     return ceil_divide(elements(step.kept) / step.kept.back().size * panels(step), step.launch.grid[1]);
   if (step.kernel.scope != Scope::lanes) return 1;
@@ -225,7 +227,7 @@ void settle_partly(Step& step, Index room) {
 double share_again(const Step& step) {
   const KernelKey& kernel = step.kernel;
   if (kernel.sink != SinkKind::softmax && kernel.sink != SinkKind::log_softmax) return 0;
-  if (kernel.residency == Residency::none) return 1;
+  if (kernel.residency == Residency::none) return kernel.body == Body::columns && kernel.scope == Scope::lanes ? 0 : 1;
   if (kernel.scope != Scope::grid) return 0;
   if (kernel.residency == Residency::ring)
     return std::max(0.0, 1 - static_cast<double>(step.launch.shared_bytes) / static_cast<double>(tile_bytes(step)));

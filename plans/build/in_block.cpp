@@ -91,7 +91,10 @@ Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) 
 
 Verdict can_columns_in_block(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
-  return shared_or(columns_are_apt(problem, device), problem, device);
+  const Verdict apt = columns_are_apt(problem, device);
+  if (apt.kind == Verdict::Kind::yes && suits_columns_in_lanes(problem, device))
+    return unwise("lanes of a warp are enough for so short a line");
+  return shared_or(apt, problem, device);
 }
 
 Schedule build_columns_in_block(const Problem& problem, const DeviceFacts& device) {

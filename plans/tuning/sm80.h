@@ -48,6 +48,9 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_grid"},
      {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
+    {{.strategy = "columns_in_lanes"},
+     {.threads = 256, .unroll = 8}, Residency::none, kRuns},
+
     {{.strategy = "columns_in_block", .reduced_up_to = 4, .element_up_to = 2, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::registers, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 8, .element_up_to = 2, .softmax_only = true},

@@ -166,6 +166,10 @@ TEST(Tuning, SchedulesUseRowsOfTheirTable) {
           bool listed = step.kernel.residency == Residency::ring;  // whose numbers are the ring's
           const bool fits_panels = strategy.name == "columns_in_cluster" && problem->kind != RequestKind::softmax;
           for (TuningRow row : tuning_rows(device)) {
+            if (strategy.name == "columns_in_lanes") {  // as many lanes as a line has columns and rows for
+              row.use.lanes_per_row = step.kernel.tuning.lanes_per_row;
+              row.use.panel_bytes = step.kernel.tuning.panel_bytes;
+            }
             if (fits_panels)  // to a batch of loads: then they are narrower than the table's
               row.use.panel_bytes = std::min(row.use.panel_bytes, step.kernel.tuning.panel_bytes);
             listed = listed || row.use == step.kernel.tuning;
