@@ -165,7 +165,11 @@ double run_bytes(const Step& step) {
 
 double share_of_short_runs(const Step& step) {
   const bool half = size_bytes(step.kernel.input) == 2;
-  if (step.kernel.scope == Scope::block || step.kernel.scope == Scope::lanes)
+  const Index pack = Tuning{}.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input));
+  const bool block = step.kernel.scope == Scope::block || step.kernel.scope == Scope::lanes;
+  if (block && step.reduced.back().size % std::max<Index>(1, pack) == 0)
+    return on_stairs(kWholeRunsOfBlock, run_bytes(step));
+  if (block)
     return half ? on_stairs(kHalfShortRunsOfBlock, run_bytes(step)) : on_stairs(kShortRunsOfBlock, run_bytes(step));
   return half ? on_stairs(kHalfShortRuns, run_bytes(step)) : on_stairs(kShortRuns, run_bytes(step));
 }

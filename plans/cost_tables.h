@@ -46,8 +46,9 @@ inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300
 
 /// Rows of runs of so many bytes, which lanes along them share (the same file): softmaxes of [A,K,r] over axes 0 and 2,
 /// by a block and by several.
-inline constexpr StairRow kShortRunsOfBlock[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {1e300, 1.0}};
-inline constexpr StairRow kHalfShortRunsOfBlock[] = {{16, 0.15}, {32, 0.2}, {64, 0.4}, {1e300, 1.0}};
+inline constexpr StairRow kShortRunsOfBlock[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {256, 0.8}, {1e300, 1.0}};
+inline constexpr StairRow kHalfShortRunsOfBlock[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {256, 0.4}, {1e300, 1.0}};
+inline constexpr StairRow kWholeRunsOfBlock[] = {{16, 0.5}, {1e300, 1.0}};  // bf16 [857,4096,4,4] over 0, 2 and 3: 0.69
 inline constexpr StairRow kShortRuns[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {128, 0.75}, {256, 0.85}, {1e300, 1.0}};
 inline constexpr StairRow kHalfShortRuns[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {256, 0.45}, {1e300, 1.0}};
 /// And the map of such rows, a line a run: in two launches those softmaxes reach 0.04 to 0.12 of a copy up to 132
