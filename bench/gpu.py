@@ -218,9 +218,9 @@ def regret(result):
                               "regret": ours / forced[best] if ours else None}
 
 
-def write(folder, results, where):
-    (folder / "gpu.json").write_text(json.dumps({"context": where, "cases": results}, indent=1), encoding="utf-8")
-    write_table(folder / "gpu.csv", where, COLUMNS, results)
+def write(folder, results, where, name="gpu"):
+    (folder / f"{name}.json").write_text(json.dumps({"context": where, "cases": results}, indent=1), encoding="utf-8")
+    write_table(folder / f"{name}.csv", where, COLUMNS, results)
     regrets = [regret(result) for result in results if result.get("forced_us")]
     if regrets:
         write_table(folder / "regret.csv", where, REGRET_COLUMNS, regrets)
@@ -239,6 +239,9 @@ def parse():
     parser.add_argument("--seconds", type=float, default=gpu_sweep.SECONDS, metavar="N",
                         help="of a sweep: the coarse grid comes first, then finer ones while there is time; "
                         f"{gpu_sweep.SECONDS} by default")
+    parser.add_argument("--random", type=int, metavar="SEED", help="instead of the cases: problems that nobody chose, "
+                        "as many as --count says; random.json and random.csv")
+    parser.add_argument("--count", type=int, default=200, metavar="N", help="of them; 200 by default")
     parser.add_argument("--host", action="store_true", help="instead of the cases: what calls cost the host")
     parser.add_argument("--commit", metavar="NAME", help="what was built, where this folder is no clone")
     parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER",
@@ -252,7 +255,8 @@ def measure_cases(library, options, where):
     print(f"{'op':11} {'case':14} {'dtype':5} {'layout':8} {'strategy':19} {'ndfold us':>9} {'ceiling':>8} "
           f"{'share':>5} "
           f"{'torch':>9} {'compile':>9} {'x peer':>6} {'differs':>8}")
-    for case in gpu_cases.all_cases():
+    random = options.random is not None
+    for case in gpu_cases.random_cases(options.random, options.count) if random else gpu_cases.all_cases():
         if case.regime not in (options.regime or [case.regime]):
             continue
         if options.filter not in case.name and options.filter not in case.op:
@@ -263,7 +267,7 @@ def measure_cases(library, options, where):
         results.append(bench.measure(case))
         print(line(results[-1]), flush=True)
         if options.out:
-            write(options.out, results, where)
+            write(options.out, results, where, "random" if random else "gpu")
     return sum("error" in result for result in results)
 
 

@@ -1,4 +1,5 @@
 """Which cases are measured on a GPU. Samples of regimes: a rule that helps one alone is no rule."""
+import random
 from dataclasses import dataclass
 from math import prod
 
@@ -97,3 +98,28 @@ def all_cases():
     cases += of("reduce_half", ("sum", "max"), ("bf16",), REDUCED)
     cases += of("small", ("sum", "argmax"), ("f32",), REDUCED_SMALL)
     return cases
+
+
+SIDES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 24, 31, 32, 33, 48, 49, 50, 63, 64, 65, 80, 96, 100, 127, 128,
+         129, 160, 196, 197, 224, 255, 256, 257, 300, 384, 512, 513, 577, 768, 1000, 1023, 1024, 1025, 1280, 1500, 2000,
+         2047, 2048, 3000, 4096, 4097, 5000, 8192, 10000, 16384, 20000, 32768, 50257, 65536, 100000, 131072)
+
+
+def random_cases(seed, count, mebibytes=128):
+    """Problems of some mebibytes that nobody chose: up to five axes, any of them reduced, in any layout."""
+    draw = random.Random(seed)
+    for number in range(count):
+        dtype = draw.choice(("f32", "f32", "f32", "bf16", "f16"))
+        rank, shape = draw.choice((1, 2, 2, 3, 3, 4, 5)), []
+        left = int(mebibytes * 2**20 / BYTES[dtype] * draw.uniform(.6, 1.4))
+        for others in range(rank - 1, 0, -1):
+            shape.append(draw.choice([side for side in SIDES if side * 2**others <= left] or [1]))
+            left //= shape[-1]
+        shape.append(max(1, left))
+        draw.shuffle(shape)
+        axes = [axis for axis in range(rank) if draw.random() < .5] or [draw.randrange(rank)]
+        if len(axes) == rank > 1:
+            axes.pop(draw.randrange(rank))
+        layouts = ("dense",) * 6 + (("transposed", "padded") if rank > 1 else ("misaligned",))
+        op = draw.choice(("sum", "max", "argmax", "var", "logsumexp", "softmax", "softmax", "softmax", "log_softmax"))
+        yield Case("random", f"{seed}.{number}", op, dtype, tuple(shape), tuple(axes), draw.choice(layouts))

@@ -41,50 +41,44 @@ std::vector<Axis> joined(const std::vector<Axis>& axes, bool maps) {
 bool is_softmax(const Problem& problem) { return problem.kind == RequestKind::softmax; }
 
 // The kept axes and that of runs, far to near; where it is among them.
-std::vector<Axis> with_run(const Problem& problem, std::size_t& at) {
-  std::vector<Axis> axes = problem.axes.kept;
-  const Axis run = problem.axes.reduced.back();
-  const auto nearer = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.in < run.in; });
-  at = static_cast<std::size_t>(nearer - axes.begin());
-  axes.insert(nearer, run);
-  return axes;
-}
+struct Columns {
+  std::vector<Axis> axes;
+  std::size_t run;
+
+  explicit Columns(const Problem& problem) : axes(problem.axes.kept) {
+    const Axis axis = problem.axes.reduced.back();
+    const auto nearer = std::find_if(axes.begin(), axes.end(), [&](const Axis& kept) { return kept.in < axis.in; });
+    run = static_cast<std::size_t>(nearer - axes.begin());
+    axes.insert(nearer, axis);
+  }
+};
 
 // The same problem with one output for each element of a run.
 Problem along_runs(const Problem& problem) {
   Problem columns = problem;
-  std::size_t run = 0;
-  columns.axes.kept = joined(with_run(problem, run), is_softmax(problem));
+  columns.axes.kept = joined(Columns(problem).axes, is_softmax(problem));
   columns.axes.reduced.pop_back();
   return columns;
 }
 
-// How far the states of neighbours along an axis are from each other, `parts` to a column: columns lie as their
-// elements do, and lines of them one after the other.
-Index state_stride(const Axis& axis, const Problem& columns, Index parts) {
-  const auto& kept = columns.axes.kept;
-  Index stride = parts;
-  for (std::size_t i = kept.size(); i-- > 0; stride *= kept[i].size)
-    if (axis.in < kept[i].in * kept[i].size || i == 0) return axis.in / kept[i].in * stride;
-  return stride;
-}
-
-// Merges the states of all columns of each output. A softmax's have a number for each column: all columns of a run get
-// what they are together, so that what maps the elements sees columns, too.
-Step merge_of_runs(const Problem& problem, const Problem& columns, const DeviceFacts& device, Buffer states,
-                   Index parts) {
+// Merges the states of all columns of each output, `parts` to a column. A softmax's have a number for each column: all
+// columns of a run get what they are together, so that what maps the elements sees columns, too.
+Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer states, Index parts) {
   Step rows = fold_step(problem, Body::rows, tuning_for(device, question_of("columns_first", problem)));
-  const Axis run = problem.axes.reduced.back();
-  std::size_t at = rows.kept.size();
-  if (is_softmax(problem)) rows.kept = with_run(problem, at);
-  const std::vector<Axis> kept = rows.kept;
+  const Columns columns(problem);
+  const std::vector<Axis> numbers = dense_axes(columns.axes, parts);
+  const Axis run = numbers[columns.run];
+  rows.kept = columns.axes;
   Step merge = merge_step(rows, states, parts * run.size);
-  for (std::size_t i = 0; i < kept.size(); ++i) merge.kept[i].in = i == at ? 0 : state_stride(kept[i], columns, parts);
-  const Index stride = state_stride(run, columns, parts);
-  if (stride != parts) {
-    merge.reduced = {{.size = run.size, .in = stride, .out = 0}};
-    if (parts > 1) merge.reduced.push_back({.size = parts, .in = 1, .out = 0});
+  for (std::size_t i = 0; i < numbers.size(); ++i) merge.kept[i].in = i == columns.run ? 0 : numbers[i].in;
+  if (!is_softmax(problem)) {
+    merge.kept.erase(merge.kept.begin() + static_cast<std::ptrdiff_t>(columns.run));
+    merge.bytes_read /= static_cast<double>(run.size);
   }
+  merge.launch.grid = {1, elements(merge.kept), 1};
+  merge.reduced = {{.size = run.size, .in = run.in, .out = 0}};
+  if (parts > 1) merge.reduced.push_back({.size = parts, .in = 1, .out = 0});
+  if (run.in == parts) merge.reduced = {{.size = parts * run.size, .in = 1, .out = 0}};
   return merge;
 }
 
@@ -104,10 +98,6 @@ Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (device.kind == DeviceKind::cpu) return unwise("a CPU takes runs of any length");
-  const auto repeats = [](const Axis& axis) { return axis.in < 1; };
-  if (std::any_of(problem.axes.kept.begin(), problem.axes.kept.end(), repeats) ||
-      std::any_of(problem.axes.reduced.begin(), problem.axes.reduced.end(), repeats))
-    return no("an axis repeats its elements");
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))
     return unwise("runs are whole vectors");
   const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
@@ -128,7 +118,7 @@ Schedule build_columns_first(const Problem& problem, const DeviceFacts& device) 
   const Buffer states = workspace.place(states_bytes(whole, parts));
   Step fold = whole;
   divide_into_parts(fold, part, states);
-  Step merge = merge_of_runs(problem, columns, device, states, parts);
+  Step merge = merge_of_runs(problem, device, states, parts);
   share_by_warps(merge, device);
   const Buffer merged = is_softmax(problem) ? workspace.place(states_bytes(merge, 1)) : kOutput;
   if (is_softmax(problem)) leave_states(merge, merged);

@@ -19,6 +19,7 @@ LIBRARY = os.environ["NDFOLD_BENCH_LIBRARY"]
 sys.path[:0] = [str(HERE / "no_memory"), str(BENCH)]
 
 import gpu  # noqa: E402
+import gpu_cases  # noqa: E402
 import gpu_host  # noqa: E402
 import gpu_pictures  # noqa: E402
 import gpu_sweep  # noqa: E402
@@ -96,6 +97,18 @@ class Modes(unittest.TestCase):
             self.assertEqual(float(regret[regret["best"]]), min(times))
             self.assertEqual(regret["chosen"], row["strategy"])
             self.assertAlmostEqual(float(regret["regret"]), float(regret["chosen_us"]) / min(times), delta=0.02)
+
+
+class Random(unittest.TestCase):
+    def test_problems_are_the_same_for_a_seed_and_of_the_size_asked_for(self):
+        cases = list(gpu_cases.random_cases(7, 300, 1))
+        self.assertEqual(cases, list(gpu_cases.random_cases(7, 300, 1)))
+        self.assertNotEqual(cases, list(gpu_cases.random_cases(8, 300, 1)))
+        for case in cases:
+            self.assertTrue(0 < len(case.axes) and set(case.axes) <= set(range(len(case.shape))), case)
+            self.assertTrue(.3 * 2**20 < case.bytes_read < 1.5 * 2**20, case)
+        self.assertEqual({len(case.shape) for case in cases}, {1, 2, 3, 4, 5})
+        self.assertEqual({case.layout for case in cases}, {"dense", "transposed", "padded", "misaligned"})
 
 
 class Sweep(unittest.TestCase):
