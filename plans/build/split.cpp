@@ -54,6 +54,12 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
   return ceil_divide(std::max({ceil_divide(reduced, blocks), smallest, Index{1}}), line) * line;
 }
 
+// Parts end where an inner run ends: kernels for whole runs take no other.
+Index to_end_of_run(const Problem& problem, Index part) {
+  const Index run = problem.axes.reduced.empty() ? 1 : problem.axes.reduced.back().size;
+  return run <= part ? ceil_divide(part, run) * run : part;
+}
+
 void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
   const Buffer states = workspace.place(states_bytes(whole, ceil_divide(elements(whole.reduced), part)));
   Step fold = whole;
@@ -109,12 +115,8 @@ Step fold_to_share(std::string_view strategy, const Problem& problem, Body body,
   return step;
 }
 
-// Parts end where an inner run ends.
 Index part_to_share(const Problem& problem, const DeviceFacts& device, const Step& whole) {
-  const Index reduced = problem.axes.reduced_elements();
-  const Index wanted = wanted_part(problem, device, whole);
-  const Index run = problem.axes.reduced.empty() ? 1 : problem.axes.reduced.back().size;
-  return std::min(reduced, run <= wanted ? ceil_divide(wanted, run) * run : wanted);
+  return std::min(problem.axes.reduced_elements(), to_end_of_run(problem, wanted_part(problem, device, whole)));
 }
 
 bool wants_split(const Problem& problem, const DeviceFacts& device) {
@@ -150,7 +152,7 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   // Forced onto something small, it still splits in two; a softmax on a GPU may leave whole states at once.
   const Index reduced = problem.axes.reduced_elements(), wanted = part_to_share(problem, device, whole);
   const bool is_whole = softmax && !is_cpu(device) && wanted >= reduced;
-  const Index part = is_whole ? reduced : std::min(wanted, ceil_divide(reduced, 2));
+  const Index part = is_whole ? reduced : std::min(wanted, to_end_of_run(problem, ceil_divide(reduced, 2)));
   const Buffer merged = softmax ? workspace.place(states_bytes(whole, 1)) : kOutput;
   Step shared = one_launch(whole, part);
   if (is_whole)

@@ -75,6 +75,21 @@ TEST(Strategies, TheCoveringListIsComplete) {
   }
 }
 
+// Of runs that are cut a variance took 40 times as long.
+TEST(Strategies, PartsEndWhereRunsDo) {
+  const std::vector<Index> shapes[] = {{2, 16777, 50, 20}, {7, 2995, 16, 100}, {3, 9001, 2, 33}};
+  for (const auto& sizes : shapes)
+    for (const DeviceFacts& device : {kH200, kA100, kHost}) {
+      Request request = reduce_of(ReduceOp::var, dense(DType::f32, sizes), {1, 3}, device);
+      request.options.strategy = "split";
+      const Choice choice = plan(request);
+      ASSERT_FALSE(choice.schedule.steps.empty()) << device.name;
+      const Step& fold = choice.schedule.steps.front();
+      EXPECT_GT(fold.parts, 1) << device.name;
+      EXPECT_EQ(fold.part % fold.reduced.back().size, 0) << device.name << ' ' << fold.part;
+    }
+}
+
 struct Refused {
   const char* strategy;
   Request request;
