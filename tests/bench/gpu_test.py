@@ -99,6 +99,16 @@ class Modes(unittest.TestCase):
             self.assertAlmostEqual(float(regret["regret"]), float(regret["chosen_us"]) / min(times), delta=0.02)
 
 
+    def test_problems_drawn_at_random(self):
+        gpu.worst_difference = lambda *_: 0.0
+        status, text, tables = run("--random", "3", "--count", "25", "--peers", "none")
+        self.assertEqual(status, 0, text)
+        drawn = list(gpu_cases.random_cases(3, 25))
+        self.assertEqual(set(tables), {"random"})
+        self.assertEqual([row["name"] for row in tables["random"][1]], [case.name for case in drawn])
+        self.assertTrue(all(row["strategy"] and row["error"] == "" for row in tables["random"][1]))
+
+
 class Random(unittest.TestCase):
     def test_problems_are_the_same_for_a_seed_and_of_the_size_asked_for(self):
         cases = list(gpu_cases.random_cases(7, 300, 1))
