@@ -66,14 +66,15 @@ Problem along_runs(const Problem& problem) {
 Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer states, Index parts) {
   Step rows = fold_step(problem, Body::rows, tuning_for(device, question_of("columns_first", problem)));
   const Columns columns(problem);
-  const std::vector<Axis> numbers = dense_axes(columns.axes, parts);
-  const Axis run = numbers[columns.run];
   rows.kept = columns.axes;
-  Step merge = merge_step(rows, states, parts * run.size);
-  for (std::size_t i = 0; i < numbers.size(); ++i) merge.kept[i].in = i == columns.run ? 0 : numbers[i].in;
-  if (!is_softmax(problem)) {
+  Step merge = merge_step(rows, states, parts);
+  const Axis run = merge.kept[columns.run];
+  merge.part = parts * run.size;
+  if (is_softmax(problem)) {
+    merge.kept[columns.run].in = 0;
+    merge.bytes_read *= static_cast<double>(run.size);
+  } else {
     merge.kept.erase(merge.kept.begin() + static_cast<std::ptrdiff_t>(columns.run));
-    merge.bytes_read /= static_cast<double>(run.size);
   }
   merge.launch.grid = {1, elements(merge.kept), 1};
   merge.reduced = {{.size = run.size, .in = run.in, .out = 0}};

@@ -26,9 +26,7 @@ constexpr Index kPowersOfLine = 64, kHalfPowersOfLine = 192;
 
 Index columns_of_line(const Problem& problem) { return problem.axes.kept.back().size; }
 
-Index lines_of(const Problem& problem) {
-  return problem.inputs / problem.axes.reduced_elements() / columns_of_line(problem);
-}
+Index lines_of(const Problem& problem) { return elements(problem.axes.kept) / columns_of_line(problem); }
 
 // Lanes side by side: the most of those that leave few idle.
 Index lanes_across(Index columns, Index most) {
@@ -85,13 +83,13 @@ Schedule build_columns_in_lanes(const Problem& problem, const DeviceFacts& devic
   const Index element = static_cast<Index>(size_bytes(problem.input)), rows = problem.axes.reduced_elements();
   const Index across = lanes_across(columns_of_line(problem), device.lanes);
   tuning.panel_bytes = static_cast<int>(across * element);
-  const Index most = Index{device.multiprocessors} * device.threads_per_multiprocessor;
+  const Index lanes = Index{device.multiprocessors} * device.threads_per_multiprocessor;
+  const Index tiles = lines_of(problem) * panels(step), wanted = ceil_divide(lanes, tiles * across);
   Index slots = std::min(floor_power_of_two(std::max<Index>(1, rows / kRowsOfLane)), device.lanes / across);
-  while (slots < device.lanes / across && 2 * slots <= rows && lines_of(problem) * panels(step) * across * slots < most)
-    slots *= 2;
+  while (slots < std::min(wanted, device.lanes / across) && 2 * slots <= rows) slots *= 2;
   step.kernel.scope = Scope::lanes;
   tuning.lanes_per_row = static_cast<int>(across * slots);
-  step.launch.grid[1] = ceil_divide(lines_of(problem) * panels(step), step.launch.block / tuning.lanes_per_row);
+  step.launch.grid[1] = ceil_divide(tiles, step.launch.block / tuning.lanes_per_row);
   return {.steps = {step}};
 }
 
