@@ -42,8 +42,8 @@ Run run_of(const Step& step, Index Axis::*stride, DType type) {
     for (const Axis& axis : *group)
       if (axis.size > 1 && pitch(axis) > 0) nearest = std::min(nearest, pitch(axis));
   Index run = nearest;
-  const bool line =
-      step.kernel.body == Body::columns && step.kernel.scope != Scope::lanes;  // which a block takes alone
+  const bool line =  // which a block takes alone
+      step.kernel.body == Body::columns && !are_columns_in_lanes(step) && !step.kept.empty();
   for (bool grew = true; grew;) {
     grew = false;
     for (const auto* group : {&step.reduced, &step.kept})
@@ -52,9 +52,8 @@ Run run_of(const Step& step, Index Axis::*stride, DType type) {
           run *= axis.size, grew = true;
   }
   if (run == nearest) return {static_cast<double>(size), 1};  // nothing lies as near as that
-  const bool columns = step.kernel.body == Body::columns && step.kernel.scope != Scope::lanes && !step.kept.empty();
   const Index panel = panel_elements(step) * nearest;
-  if (columns && step.kept.back().size * nearest > panel) run = std::min(run, panel);
+  if (line && step.kept.back().size * nearest > panel) run = std::min(run, panel);
   return {static_cast<double>(run * size), 1.0 / static_cast<double>(nearest)};
 }
 
@@ -152,7 +151,6 @@ double share_of_cut_runs(const Step& step) {
          (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
 }
 
-// What a kernel reaches of what its runs and its blocks allow.
 // Of rows of several panels that are whole packs, but no whole sectors.
 double share_of_sectors(const Step& step) {
   const bool cuts = !overlaps(step) && panels(step) > 1 && !has_uneven_rows(step) && !are_whole_sectors(step);
@@ -179,6 +177,7 @@ bool maps_runs(const Step& step) {
   return step.kernel.body == Body::elementwise && step.reduced.size() > 1 && step.reduced.back().in == 1;
 }
 
+// What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
   if (maps_runs(step)) return on_stairs(kMapOfRuns, run_bytes(step));
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
@@ -188,8 +187,7 @@ double share_of_body(const Step& step, const Waves& waves) {
     const double uneven = step.kernel.body == Body::columns && has_uneven_rows(step) ? kUnevenInTwo : 1;
     return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
-  if (step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes)
-    return half ? kHalfColumnsInLanes : kColumnsInLanes;
+  if (are_columns_in_lanes(step)) return half ? kHalfColumnsInLanes : kColumnsInLanes;
   if (!maps(step) && step.kernel.body == Body::columns && step.reduced.size() > 1 && has_uneven_rows(step))
     return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
            (half ? kHalfUnevenRowsOfRuns : 1);

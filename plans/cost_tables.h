@@ -44,8 +44,8 @@ inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy
 inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300, 0.56}};
 
-/// Rows of runs of so many bytes, which lanes along them share (the same file): softmaxes of [A,K,r] over axes 0 and 2,
-/// by a block and by several.
+/// Rows of runs of so many bytes, which lanes along them share: softmaxes of [A,K,r] over axes 0 and 2, by a block and
+/// by several (docs/measurements/gpu-history.md#columns-in-lanes).
 inline constexpr StairRow kShortRunsOfBlock[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {256, 0.8}, {1e300, 1.0}};
 inline constexpr StairRow kHalfShortRunsOfBlock[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {256, 0.4}, {1e300, 1.0}};
 inline constexpr StairRow kWholeRunsOfBlock[] = {{16, 0.5}, {1e300, 1.0}};  // bf16 [857,4096,4,4] over 0, 2 and 3: 0.69
@@ -54,12 +54,11 @@ inline constexpr StairRow kHalfShortRuns[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, 
 /// And the map of such rows, a line a run: in two launches those softmaxes reach 0.04 to 0.12 of a copy up to 132
 /// bytes, 0.15 to 0.27 at 500 to 800.
 inline constexpr StairRow kMapOfRuns[] = {{64, 0.06}, {128, 0.08}, {256, 0.12}, {512, 0.2}, {1024, 0.35}, {1e300, 1.0}};
-/// Columns of uneven rows along several axes, by how many lie side by side: a block takes their rows one by one (the
-/// same file).
+/// Columns of uneven rows along several axes, by how many lie side by side: a block takes their rows one by one
+/// (the same section).
 inline constexpr StairRow kUnevenRowsOfRuns[] = {{16, 0.25}, {64, 0.40}, {256, 0.55}, {1e300, 0.75}};
 inline constexpr double kHalfUnevenRowsOfRuns = 0.6;
-/// Lanes of a warp that share a line's columns, an element at a time:
-/// docs/measurements/gpu-history.md#columns-in-lanes.
+/// Lanes of a warp that share a line's columns, an element at a time (the same section).
 inline constexpr double kColumnsInLanes = 0.6, kHalfColumnsInLanes = 0.3;
 
 /// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside

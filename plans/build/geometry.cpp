@@ -136,9 +136,12 @@ Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
   return std::max<Index>(0, std::min(share, device.shared_bytes_per_block) - kExchangeBytes);
 }
 
+bool are_columns_in_lanes(const Step& step) {
+  return step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes;
+}
+
 Index tiles_of_block(const Step& step) {
-  if (step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes)
-    return step.launch.block / step.kernel.tuning.lanes_per_row;
+  if (are_columns_in_lanes(step)) return step.launch.block / step.kernel.tuning.lanes_per_row;
   if (step.kernel.body == Body::columns && step.kernel.scope == Scope::block && !step.kept.empty())
     return ceil_divide(elements(step.kept) / step.kept.back().size * panels(step), step.launch.grid[1]);
   if (step.kernel.scope != Scope::lanes) return 1;
@@ -227,7 +230,7 @@ void settle_partly(Step& step, Index room) {
 double share_again(const Step& step) {
   const KernelKey& kernel = step.kernel;
   if (kernel.sink != SinkKind::softmax && kernel.sink != SinkKind::log_softmax) return 0;
-  if (kernel.residency == Residency::none) return kernel.body == Body::columns && kernel.scope == Scope::lanes ? 0 : 1;
+  if (kernel.residency == Residency::none) return are_columns_in_lanes(step) ? 0 : 1;
   if (kernel.scope != Scope::grid) return 0;
   if (kernel.residency == Residency::ring)
     return std::max(0.0, 1 - static_cast<double>(step.launch.shared_bytes) / static_cast<double>(tile_bytes(step)));

@@ -33,6 +33,9 @@ double share_again(const Step& step);
 /// Bytes of elements that one block folds: a row, a panel, or its part of one.
 Index tile_bytes(const Step& step);
 
+/// Whether lanes of a warp share a line's columns, and a block takes several lines.
+bool are_columns_in_lanes(const Step& step);
+
 /// Rows that a block of the scope lanes folds at once, several a group of lanes when rows are shorter than its loads;
 /// or panels of a block of columns.
 Index tiles_of_block(const Step& step);
