@@ -114,7 +114,8 @@ void take_together(Bound& bound) {
   constexpr Index kBatches = 4;
   const Index within = bound.within_run.packs, at_ends = bound.cover_any.at_ends.packs;
   if (within == 0) return;
-  const Index lanes = std::max<Index>(1, lanes_of_line(bound)), batch = lanes * kFewLoads;
+  const bool by_lanes = bound.arguments.scope == Scope::lanes;  // else by a block, also a part of a line
+  const Index lanes = by_lanes ? bound.arguments.lanes : bound.launch.threads, batch = lanes * kFewLoads;
   const Index runs = std::max(ceil_divide(kBatches * batch, within), ceil_divide(lanes, at_ends));
   constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
   const Index together = ceil_divide(runs * within, batch) * batch;

@@ -1,5 +1,8 @@
 // Reductions over runs that begin and end anywhere in a pack: short and long ones, more of them than a block knows
 // places of at a time, gaps between rows, parts, ties, special values, and tensors hardly larger than a pack.
+#include <ndfold/ndfold.h>
+
+#include "kernels/cuda/bind.h"
 #include "tests/simt/forced.h"
 
 namespace simt {
@@ -111,6 +114,20 @@ TEST(fold_cut_runs, the_first_of_equal_elements) {
                    tally);
     }
   EXPECT_GE(tally.cut_runs, 6);
+}
+
+// A part of a row is a block's, as a row is: batches of all its lanes. One lane's took 40 times as long.
+TEST(fold_cut_runs, a_block_takes_batches_of_all_its_lanes) {
+  const auto plan = ReducePlan::reduce(lay_out(DType::f32, {1500, 33, 12, 33}, Layout::padded, 1),
+                                       dense(DType::f32, {33}), {.op = ReduceOp::var, .axes = {0, 2, 3}},
+                                       {.device = DeviceFacts::h200(), .strategy = "split"});
+  ASSERT_TRUE(plan);
+  const Step& step = plan->steps()[0];
+  ASSERT_GT(step.parts, 1);
+  const auto none = reinterpret_cast<cuda::Kernel>(1);  // is not called
+  const cuda::Bound bound = cuda::bind(step, {.kernel = none, .cut_runs = none, .two_lists = true});
+  EXPECT_GE(bound.within_run.together, 4 * step.launch.block);
+  EXPECT_GE(bound.cover_any.at_ends.together, step.launch.block);
 }
 
 }  // namespace
