@@ -113,7 +113,7 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
   if (found.meeting_bytes != 0) planned = power_of_two(planned);  // as lanes have, whether panels overlap or not
   if (bound.shifted) {
-    to.columns = planned;
+    to.columns = std::min(planned, to.lane_axis.size);
     to.lanes = static_cast<int>((planned + bound.pack) / bound.pack);
     to.panels = ceil_divide(to.lane_axis.size, planned);
     to.by_panels = divide_by(to.panels);

@@ -55,7 +55,7 @@ struct Layout {
   bool dense = false;      ///< packs are neighbours in the input, and of every run those of all are whole
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
   bool few_rows = false;   ///< columns: so few rows that lanes had better share none (few_rows.h)
-  bool shifted = false;    ///< columns: no whole packs, of rows that follow one another (Shifted in source.h)
+  bool shifted = false;    ///< columns: rows begin elsewhere in a pack from one to the next (Shifted in source.h)
   int kept_rows = 0;       ///< columns: as kept_columns() says, where registers have room for a panel; else 0
   bool joined = false;     ///< columns: few, no whole packs, of rows that follow one another (joined_rows.h)
   bool in_line = false;    ///< all elements behind an output lie along one axis

@@ -41,7 +41,8 @@ __device__ Panel<kSize> shifted_panel_of(const Arguments& step, Index tile, Inde
   const Index start = (tile - outer * step.panels) * width;
   const Offsets base = offsets(step, step.tile, outer);
   const auto address = reinterpret_cast<std::uintptr_t>(step.in) / static_cast<unsigned>(bytes);
-  lanes.shift = static_cast<int>((address + static_cast<std::uintptr_t>(base.in + row * axis.size + start)) % kSize);
+  const Index before = base.in + row * step.walk.near[0].in + start;
+  lanes.shift = static_cast<int>((address + static_cast<std::uintptr_t>(before)) % kSize);
   const Index left = axis.size - start < width ? axis.size - start : width;
   Panel<kSize> panel;
   panel.outputs = outer * axis.size;

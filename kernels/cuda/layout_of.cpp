@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace ndfold::cuda {
 namespace {
@@ -20,12 +21,12 @@ bool has_few_rows(const Step& step) {
          product_of(step.reduced) <= kFewRows;
 }
 
-// Whether a reduction's columns are no whole packs, of rows that follow one another.
+// Whether a fold's rows begin elsewhere in a pack from one to the next.
 bool has_uneven_rows(const Step& step, const AxisNumbers& lane, const std::vector<AxisNumbers>& walk, Index pack) {
   const KernelKey& key = step.kernel;
   const bool folds = key.sink == SinkKind::store || key.sink == SinkKind::store_state;
   return folds && key.scope != Scope::cluster && key.source == SourceKind::dense && lane.in == 1 && walk.size() == 1 &&
-         walk.front().in == lane.size && lane.size % pack != 0;
+         walk.front().in % pack != 0;
 }
 
 Index threads_of(const Step& step) { return std::min(kFewThreads, whole_warps(step.launch.block)); }
@@ -33,16 +34,18 @@ Index planned_columns(const Step& step) {
   return step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(step.kernel.input));
 }
 
-// What joined_rows.h folds: one panel of what a block's lanes have room for.
-bool is_joined(const Step& step, const AxisNumbers& lane, Index pack) {
-  return lane.size <= planned_columns(step) && packs_together(lane.size, pack) <= threads_of(step);
+// What joined_rows.h folds: rows that follow one another, one panel of what a block's lanes have room for.
+bool is_joined(const Step& step, const AxisNumbers& lane, const AxisNumbers& rows, Index pack) {
+  return rows.in == lane.size && lane.size <= planned_columns(step) &&
+         packs_together(lane.size, pack) <= threads_of(step);
 }
 
-// Panels that are a power of two of packs but for one, which shifts take; slots of rows that begin alike.
-bool is_shifted(const Step& step, Index pack) {
+// Panels that are a power of two of packs but for one, which shifts take; slots of rows that begin alike, and what lies
+// a pack before and after any row but the first and the last is the tensor's.
+bool is_shifted(const Step& step, const AxisNumbers& lane, const AxisNumbers& rows, Index pack) {
   const Index columns = planned_columns(step) + pack, lanes = columns / pack;
-  return columns % pack == 0 && std::has_single_bit(static_cast<std::uint64_t>(lanes)) &&
-         threads_of(step) % (lanes * pack) == 0;
+  return (rows.in == lane.size || std::abs(rows.in) >= pack) && columns % pack == 0 &&
+         std::has_single_bit(static_cast<std::uint64_t>(lanes)) && threads_of(step) % (lanes * pack) == 0;
 }
 
 // Rows of a lane that keeps its part of a panel, as bind() lays it out for any alignment; 0 where it has no room.
@@ -80,9 +83,9 @@ Layout layout_of(const Step& step) {
     const bool few_rows = has_few_rows(step), uneven = !few_rows && has_uneven_rows(step, lane, walk, pack);
     return {.dense = lane.in == 1 && whole(tiles) && whole(walk),
             .few_rows = few_rows,
-            .shifted = uneven && is_shifted(step, pack),
+            .shifted = uneven && is_shifted(step, lane, walk.front(), pack),
             .kept_rows = kept_rows(step),
-            .joined = uneven && is_joined(step, lane, pack),
+            .joined = uneven && is_joined(step, lane, walk.front(), pack),
             .in_line = walk.size() < 2};
   }
   if (step.kernel.body != Body::permute) return {};

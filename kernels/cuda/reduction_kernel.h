@@ -28,7 +28,7 @@ Found joined(const KernelKey& key) {
           .state_bytes = sizeof(typename F::State)};
 }
 
-// Columns of rows that follow one another and are no whole packs.
+// Columns whose rows begin elsewhere in a pack from one to the next.
 template <class Line, class F, int kBlocks>
 Found shifted(const KernelKey& key) {
   Found found =

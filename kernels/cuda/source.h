@@ -84,8 +84,8 @@ inline constexpr bool kIsApart<Apart<Source>> = true;
 template <class Source>
 inline constexpr bool kIsApart<InLine<Source>> = kIsApart<Source>;
 
-/// The same where packs of a row begin elsewhere in the next, but rows follow one another: a lane takes rows whose
-/// packs begin alike, shifted against those of other slots, and its packs may hold columns of the rows around.
+/// The same where packs of a row begin elsewhere in the next: a lane takes rows whose packs begin alike, shifted against
+/// those of other slots, and its packs may hold what lies around the row.
 template <class Source>
 struct Shifted : Source {};
 

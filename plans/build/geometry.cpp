@@ -189,17 +189,20 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   if (step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows) return;
   const Axis columns = step.kept.back();
   const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
-  const bool follows = step.reduced.size() == 1 && columns.in == 1 && step.reduced.back().in == columns.size;
   const Index threads = std::min(step.launch.block, device.threads_per_block),
               most = std::min(kMostLanes, threads / pack);
-  if (!follows || columns.size % pack == 0 || most < 2) return;
+  if (step.reduced.size() != 1 || columns.in != 1 || step.reduced.back().in % pack == 0 || most < 2) return;
+  const Index pitch = step.reduced.back().in;
+  const bool follows = pitch == columns.size;
+  if (!follows && std::abs(pitch) < pack) return;  // packs around a row would reach beyond the first and the last
   int& panel_bytes = step.kernel.tuning.panel_bytes;
   Index panel = std::min(kMostJoined, threads);
-  if (columns.size > panel) {
-    Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min(kFewestLanes, most), most);
+  if (!follows || columns.size > panel) {
+    const Index enough = ceil_power_of_two(ceil_divide(columns.size, pack) + 1);
+    Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min({kFewestLanes, most, enough}), most);
     const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
     if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
-    panel = (lanes - 1) * pack;
+    panel = (std::min(lanes, enough) - 1) * pack;
   }
   panel_bytes = static_cast<int>(panel * element_bytes(step));
   step.launch.grid[1] = elements(step.kept) / columns.size * panels(step);

@@ -54,9 +54,9 @@ bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, co
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
 
-/// Panels of columns that are no whole packs, where rows follow one another: of few columns one panel, whose rows are
-/// folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than a power of two of lanes has, for
-/// packs begin up to so much before their panel (Shifted in kernels/cuda/source.h).
+/// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
+/// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than a
+/// power of two of lanes has, for packs begin up to so much before their panel (Shifted in kernels/cuda/source.h).
 void fit_uneven_rows(Step& step, const DeviceFacts& device);
 
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share

@@ -1,16 +1,16 @@
-// Reductions down the first axis, or the second of three, of dense rows that begin anywhere.
+// Reductions down the first axis, or the second of three, of rows that begin anywhere.
 #pragma once
 #include "tests/simt/forced.h"
 
 namespace simt {
 
 inline void reduce(ReduceOp op, DType type, const Sizes& sizes, std::string_view strategy, Index shift, Tally& tally,
-                   int threads = 1024) {
+                   int threads = 1024, Layout layout = Layout::row_major) {
   SCOPED_TRACE(::testing::Message() << name(op) << ' ' << name(type) << ' ' << ::testing::PrintToString(sizes) << ' '
-                                    << strategy << ' ' << shift);
+                                    << strategy << ' ' << shift << ' ' << name(layout));
   const AxisSet axes{sizes.size() == 2 ? 0 : 1};
   const DType output = default_output(op, type);
-  Array in(lay_out(type, sizes, Layout::row_major, 5), shift);
+  Array in(lay_out(type, sizes, layout, 5), shift);
   Array out(lay_out(output, output_sizes(sizes, axes), Layout::row_major, 1), shift / 2);
   fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
   DeviceFacts device = small(DeviceFacts::h200(), 2);
