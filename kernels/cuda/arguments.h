@@ -85,7 +85,7 @@ struct Arguments {
   const std::byte* in = nullptr;  ///< with the step's offset
   std::byte* out = nullptr;
   Index tiles = 1;         ///< what blocks share in y
-  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins; elementwise: what a part is a part of
+  Index packs_of_run = 1;  ///< packs that cover the lane axis wherever it begins; elementwise: or rows of a column
   double scale = 1, alpha = 1;
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   Scope scope = Scope::block;
@@ -103,7 +103,8 @@ struct Arguments {
 
   Index reduced = 1;          ///< elements folded into one output
   Index part = 1, parts = 1;  ///< as in Step
-  Index panels = 1;           ///< columns: panels side by side; permute: tiles along the lane axis
+  Index panels = 1;           ///< columns: panels side by side; permute: tiles along the lane axis;
+                              ///< elementwise: panels side by side, or tiles that go along a line together
   Divider by_panels = {};
   int widest_panel = 1;  ///< columns: elements side by side, at most
   int rows_of_lane = 1;  ///< columns that wait in registers: of a lane, at most; others have one less
@@ -128,7 +129,6 @@ struct Arguments {
   Divider by_cross_tiles = {};
   Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
   Divider by_sheets = {};
-  Divider by_parts = {};    ///< elementwise: divides by parts
   bool along_line = false;  ///< elementwise: lanes along a line, else along columns whose rows follow one another
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
   int rows_of_bundle = 1;   ///< bundles: rows of one; panels and by_panels divide by it

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kTileElements = 1024;  // of a permute: 32 × 32 where both sides are long (permute.h)
 constexpr Index kTileSide = 32;
-constexpr Index kMappedPacks = 16;  // of a lane, where the value behind them stays
+constexpr Index kMappedPacks = 16;    // of a lane, where the value behind them stays
+constexpr Index kMappedTogether = 4;  // tiles that go along a line side by side: memory likes one window
 
 Index power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
@@ -171,8 +172,8 @@ void join_rows(Arguments& to, Index count) {
   rows.out *= count;
 }
 
-// Lanes lie along kept columns, whose rows follow one another; or along a line that has one value. Rows that are no
-// whole packs are joined: all of them to a line where columns are few, else as many as are whole packs together.
+// Lanes lie along kept columns, whose rows follow one another; or along a line that has one value. Rows that follow one
+// another are joined: all of them to a line where columns are few, else as many as are whole packs together.
 void bind_elementwise(const Step& step, Bound& bound) {
   Arguments& to = bound.arguments;
   bound.launch.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(bound.launch.threads)));
@@ -181,26 +182,20 @@ void bind_elementwise(const Step& step, Bound& bound) {
   to.cross_axis = to.lane_axis;
   to.columns = 0;
   to.along_line = to.lane_axis.value == 0;
-  bool crosses_parts = to.lane_axis.size == product_of(step.reduced);
-  Index part = std::max<Index>(1, step.part / bound.pack);
   if (!to.along_line) {
     const auto cross =
         std::find_if(walk.rbegin(), walk.rend(), [](const AxisNumbers& axis) { return axis.value == 0; });
     to.cross_axis = cross == walk.rend() ? AxisNumbers{} : *cross;
     if (cross != walk.rend()) walk.erase(std::next(cross).base());
     const AxisNumbers &lane = to.lane_axis, &rows = to.cross_axis;
-    crosses_parts = rows.size == product_of(step.reduced);
-    part = step.part;
-    if (lane.in == 1 && rows.in == lane.size && rows.out == lane.out * lane.size && lane.size % bound.pack != 0) {
+    if (lane.in == 1 && rows.in == lane.size && rows.out == lane.out * lane.size) {
       to.along_line = packs_together(lane.size, bound.pack) <= bound.launch.threads;
-      const Index together = to.along_line ? rows.size : rows.size % bound.pack == 0 ? bound.pack : 1;
-      part = to.along_line ? std::max<Index>(1, step.part * lane.size / bound.pack) : ceil_divide(step.part, together);
-      if (to.along_line || together > 1) join_rows(to, together);
+      const bool cut = lane.size % bound.pack != 0 && rows.size % bound.pack == 0;
+      if (to.along_line || cut) join_rows(to, to.along_line ? rows.size : bound.pack);
     }
   }
   put_axes(to, to.walk, walk);
   to.reduced = product_of(walk);
-  to.part = crosses_parts ? part : std::numeric_limits<Index>::max();
 }
 
 void cover_elements(const Bound& bound, int phase, Arguments& to) {
@@ -222,15 +217,15 @@ void cover_elements(const Bound& bound, int phase, Arguments& to) {
   to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes - 1)));
   const Index slots = threads >> to.lane_bits;
   to.tile_height = static_cast<int>((in_line ? to.lanes : slots) * kMappedPacks);
-  to.panels = in_line ? 1 : ceil_divide(packs, to.lanes);
-  to.sheets = in_line ? ceil_divide(to.reduced, slots) : to.reduced * to.panels;
   to.packs_of_run = in_line ? packs : to.cross_axis.size;
-  to.part = std::min(to.part, to.packs_of_run);
-  to.parts = ceil_divide(to.packs_of_run, to.part);
-  to.tiles = to.sheets * to.parts * ceil_divide(to.part, to.tile_height);
+  const Index tiles = ceil_divide(to.packs_of_run, to.tile_height);
+  to.panels = !in_line                                     ? ceil_divide(packs, to.lanes)
+              : slots == 1 && tiles >= 2 * kMappedTogether ? kMappedTogether
+                                                           : 1;
+  to.sheets = in_line ? ceil_divide(to.reduced, slots) : to.reduced * to.panels;
+  to.tiles = to.sheets * (in_line ? ceil_divide(tiles, to.panels) * to.panels : tiles);
   to.by_panels = divide_by(to.panels);
   to.by_sheets = divide_by(to.sheets);
-  to.by_parts = divide_by(to.parts);
 }
 
 void bind_permute(const Step& step, Bound& bound) {

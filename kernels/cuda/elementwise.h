@@ -50,24 +50,23 @@ struct MappedPacks {
   }
 };
 
-/// Tiles are numbered from the far end of each part on: what was folded last may still be in the cache. Packs are
-/// aligned in memory, wherever a row begins: rows of a slot begin alike.
+/// Packs are aligned in memory, wherever a row begins: rows of a slot begin alike.
 template <class Source>
 __device__ MappedPacks packs_of_lane(const Arguments& step, Index tile) {
   constexpr int kSize = Source::kSize;
   const AxisNumbers &axis = step.lane_axis, &cross = step.cross_axis;
-  const Index across = quotient(tile, step.by_sheets), sheet = tile - across * step.sheets;
-  const Index chunk = quotient(across, step.by_parts), part = across - chunk * step.parts;
+  const Index chunk = quotient(tile, step.by_sheets), sheet = tile - chunk * step.sheets;
   const int slots = threads_of_block() >> step.lane_bits, slot = thread_of_block() >> step.lane_bits;
   const int lane = thread_of_block() & ((1 << step.lane_bits) - 1);
   const bool in_line = step.along_line;
-  const Index begin = part * step.part + chunk * step.tile_height;
-  const Index end = min_of(min_of(begin + step.tile_height, (part + 1) * step.part), step.packs_of_run);
+  const Index group = in_line ? quotient(chunk, step.by_panels) * step.panels : chunk;  // of tiles that go together
+  const Index height = in_line ? step.panels * step.tile_height : step.tile_height;
+  const Index begin = group * step.tile_height, end = min_of(begin + height, step.packs_of_run);
 
   MappedPacks packs = {};
   const Index outer = in_line ? sheet * slots + slot : quotient(sheet, step.by_panels);
-  const Index row = begin + (in_line ? lane : slot);
-  const int pitch = in_line ? step.lanes : slots;
+  const Index row = begin + (in_line ? (chunk - group) * step.lanes + lane : slot);
+  const int pitch = in_line ? step.lanes * static_cast<int>(step.panels) : slots;
   if (lane >= step.lanes || slot >= slots || outer >= step.reduced || row >= end) return packs;
   packs.count = static_cast<int>(static_cast<unsigned>(end - row - 1) / static_cast<unsigned>(pitch)) + 1;
   const Offsets base = offsets(step, step.walk, outer);

@@ -20,8 +20,6 @@ constexpr Index kShortRunBytes = 256, kFewestOfShort = 16;
 // Of one state: merging them costs more than an element does. Of 1024 and 4096 rows sums reach 0.89 and 0.93 of a
 // stream for 0.35 and 0.89 by rows_in_block, of 31 and 64 rows 0.21 and 0.37.
 constexpr Index kFewestRows = 512;
-constexpr Index kStatesOfWarp = 1024;  // more of one output are a block's
-constexpr int kThreadsOfLanes = 256;
 
 // Far to near, neighbours joined: states lie in the order of their numbers however axes are cut. A softmax's results
 // are neighbours where its elements are, or stay apart.
@@ -83,14 +81,6 @@ Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer sta
   return merge;
 }
 
-void share_by_warps(Step& merge, const DeviceFacts& device) {
-  if (device.kind != DeviceKind::cuda || merge.part > kStatesOfWarp) return;
-  merge.kernel.scope = Scope::lanes;
-  merge.kernel.tuning.lanes_per_row = device.lanes;
-  merge.launch.block = kThreadsOfLanes;
-  merge.launch.grid = {1, ceil_divide(elements(merge.kept), kThreadsOfLanes / device.lanes), 1};
-}
-
 }  // namespace
 
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
@@ -120,7 +110,7 @@ Schedule build_columns_first(const Problem& problem, const DeviceFacts& device) 
   Step fold = whole;
   divide_into_parts(fold, part, states);
   Step merge = merge_of_runs(problem, device, states, parts);
-  share_by_warps(merge, device);
+  merge_by_lanes(merge, device);
   const Buffer merged = is_softmax(problem) ? workspace.place(states_bytes(merge, 1)) : kOutput;
   if (is_softmax(problem)) leave_states(merge, merged);
   schedule.steps = {std::move(fold), std::move(merge)};

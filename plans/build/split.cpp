@@ -26,6 +26,9 @@ constexpr Index kReadForState = 256;                // bytes of elements for eac
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
 constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
+constexpr Index kManyOutputs = 1024;                // whose states are too few for a block each
+constexpr Index kStatesOfWarp = 1024;               // more of one output are a block's
+constexpr int kThreadsOfLanes = 256;
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
@@ -34,6 +37,37 @@ Step whole_step(const Problem& problem, const DeviceFacts& device) {
   Step step = fold_to_share("split", problem, preferred_body(problem, device), device);
   step.outputs_side_by_side = is_cpu(device) && step.kernel.body == Body::columns;
   return step;
+}
+
+double reading_microseconds(const Step& fold, const DeviceFacts& device) {
+  constexpr double kGigabyteMicrosecond = 1e3;  // bytes
+  return fold.bytes_read / (device.read_gigabytes_per_second * kGigabyteMicrosecond);
+}
+
+// How long so many blocks take, of one that folds a whole tile: two blocks of a multiprocessor are as fast as one, more
+// take turns, and all wait for the last.
+double time_of_parts(Index tiles, Index parts, Index resident, const DeviceFacts& device) {
+  const Index wave = resident * device.multiprocessors, rest = tiles * parts % wave;
+  const auto taken = [](Index blocks) { return std::max(1.0, static_cast<double>(blocks) / kBlocksOfMultiprocessor); };
+  const double waves = static_cast<double>(tiles * parts / wave) * taken(resident);
+  return (waves + (rest > 0 ? taken(ceil_divide(rest, device.multiprocessors)) : 0)) / static_cast<double>(parts);
+}
+
+// As many as keep all multiprocessors busy; where much is read, as few more as leave none of them waiting for long.
+// Softmaxes of [16384,16383] and [4096,50257] axis 0 have 133 and 406 tiles, whose folds by a block each took 490 and
+// 365 us; 256 tiles of as many bytes as the former take 260.
+Index parts_of_tile(const Step& whole, Index tiles, const DeviceFacts& device) {
+  constexpr Index kMore = 16;
+  constexpr double kWorthMore = 1.15, kNearTheBest = 1.05, kLaunches = 4;
+  const Index fewest = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
+  if (reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
+  const auto time = [&](Index parts) { return time_of_parts(tiles, parts, resident_blocks(whole, device), device); };
+  double least = time(fewest);
+  for (Index parts = fewest + 1; parts <= fewest + kMore; ++parts) least = std::min(least, time(parts));
+  if (time(fewest) <= kWorthMore * least) return fewest;
+  Index parts = fewest + 1;
+  while (time(parts) > kNearTheBest * least) ++parts;
+  return parts;
 }
 
 // Elements of a part, so that a CPU's parts do not depend on how many cores it has.
@@ -47,7 +81,7 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
     return std::max(
         {shared_out, ceil_divide(kSmallestPart, columns), states / static_cast<Index>(size_bytes(problem.input))});
   }
-  const Index blocks = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
+  const Index blocks = parts_of_tile(whole, tiles, device);
   const Index element = static_cast<Index>(size_bytes(problem.input));
   const Index line = columns == 1 ? kLineBytes / element : 1;
   const Index smallest = kSmallestGpuPartBytes / (columns * element);
@@ -60,11 +94,13 @@ Index to_end_of_run(const Problem& problem, Index part) {
   return run <= part ? ceil_divide(part, run) * run : part;
 }
 
-void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged) {
+void add_two_launches(Schedule& schedule, WorkspaceLayout& workspace, const Step& whole, Index part, Buffer merged,
+                      const DeviceFacts& device) {
   const Buffer states = workspace.place(states_bytes(whole, ceil_divide(elements(whole.reduced), part)));
   Step fold = whole;
   divide_into_parts(fold, part, states);
   Step merge = merge_step(whole, states, fold.parts);
+  if (elements(merge.kept) >= kManyOutputs) merge_by_lanes(merge, device);
   schedule.steps.push_back(std::move(fold));
   if (merged.place == Buffer::Place::workspace) leave_states(merge, merged);
   schedule.steps.push_back(std::move(merge));
@@ -88,12 +124,12 @@ Step one_launch(const Step& whole, Index part) {
 
 // A second launch takes 0.4 to 3 us less than blocks that wait for each other: sums of 2^18 to 2^24 elements 3.1, 4.4,
 // 8.4 and 25 us for 3.5, 5.1, 9.4 and 28 (graph nodes on an H100). Of columns and of an argmax it takes as much longer,
-// and the host always twice as long: so only where reading takes longer than two launches do.
+// and the host always twice as long: so only where reading takes longer than two launches do. Rows that are many runs
+// have kernels for one block a part alone.
 bool merges_sooner(const Problem& problem, const Step& fold, const DeviceFacts& device) {
-  constexpr double kGigabyteMicrosecond = 1e3;  // bytes
-  const double reading = fold.bytes_read / (device.read_gigabytes_per_second * kGigabyteMicrosecond);
   return device.launches_overlap && problem.kind == RequestKind::reduce && fold.kernel.body == Body::rows &&
-         !folds_an_index(problem.fold) && reading > 2 * device.launch_microseconds;
+         (!folds_an_index(problem.fold) || problem.axes.reduced.size() > 1) &&
+         reading_microseconds(fold, device) > 2 * device.launch_microseconds;
 }
 
 bool can_meet(const Step& fold, const DeviceFacts& device) {
@@ -132,6 +168,15 @@ bool wants_split(const Problem& problem, const DeviceFacts& device) {
   return part_to_share(problem, device, whole_step(problem, device)) < problem.axes.reduced_elements();
 }
 
+void merge_by_lanes(Step& merge, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda || merge.part > kStatesOfWarp) return;
+  merge.kernel.scope = Scope::lanes;
+  merge.kernel.tuning.lanes_per_row = static_cast<int>(std::min<Index>(device.lanes, ceil_power_of_two(merge.part)));
+  merge.launch.block = kThreadsOfLanes;
+  const Index rows_of_block = kThreadsOfLanes / merge.kernel.tuning.lanes_per_row;
+  merge.launch.grid = {1, ceil_divide(elements(merge.kept), rows_of_block), 1};
+}
+
 Verdict can_split(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
@@ -160,13 +205,15 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   else if (!is_cpu(device) && can_meet(shared, device) && !merges_sooner(problem, shared, device))
     add_one_launch(schedule, workspace, std::move(shared), merged);
   else
-    add_two_launches(schedule, workspace, whole, part, merged);
+    add_two_launches(schedule, workspace, whole, part, merged, device);
   if (softmax) {
     const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
     Step normalize = elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged);
-    normalize.part = part;
-    normalize.parts = ceil_divide(elements(whole.reduced), part);
-    normalize.launch.grid[0] = normalize.parts;
+    if (is_cpu(device)) {
+      normalize.part = part;
+      normalize.parts = ceil_divide(elements(whole.reduced), part);
+      normalize.launch.grid[0] = normalize.parts;
+    }
     schedule.steps.push_back(std::move(normalize));
   }
   workspace.finish(schedule);

@@ -13,4 +13,7 @@ namespace ndfold {
 Step fold_to_share(std::string_view strategy, const Problem&, Body, const DeviceFacts&);
 Index part_to_share(const Problem&, const DeviceFacts&, const Step& whole);
 
+/// A GPU's lanes of a warp, or a few, merge the states of an output, unless it has very many.
+void merge_by_lanes(Step& merge, const DeviceFacts&);
+
 }  // namespace ndfold

@@ -56,5 +56,15 @@ TEST(mapped, blocks_of_any_size) {
   EXPECT_EQ(tally.strategies["split"], 24);
 }
 
+TEST(mapped, tiles_that_go_along_a_line_together) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index columns : {2, 3, 24, 31}) {
+      softmax(type, {9'001, columns}, {0}, Layout::row_major, columns % 3, tally, SoftmaxKind::softmax, 32);
+      softmax(type, {2, 4'000, columns}, {1}, Layout::row_major, 1, tally, SoftmaxKind::log_softmax, 32);
+    }
+  EXPECT_EQ(tally.strategies["split"], 16);
+}
+
 }  // namespace
 }  // namespace simt

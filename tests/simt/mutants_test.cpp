@@ -179,7 +179,7 @@ const std::vector<Case>& cases() {
        0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
-      {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {260, 76}, {260, 76}, kDevice, Values::mixed}};
+      {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {212, 76}, {212, 76}, kDevice, Values::mixed}};
   return kCases;
 }
 
