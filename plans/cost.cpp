@@ -141,14 +141,25 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
 // Whether a permute's tiles turn: neighbours in the input are none in the output.
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
 
-// Rows of runs that begin and end anywhere in a pack.
-double share_of_cut_runs(const Step& step) {
+// Whether a reduction's rows are runs that begin and end anywhere in a pack.
+bool has_cut_runs(const Step& step) {
   const Index pack = 16 / static_cast<Index>(size_bytes(step.kernel.input));
-  const bool rows = step.kernel.body == Body::rows && step.kernel.source == SourceKind::dense;
-  if (!rows || step.reduced.size() < 2 || step.reduced.back().size % pack == 0) return 1;
+  const bool rows = !maps(step) && step.kernel.body == Body::rows && step.kernel.source == SourceKind::dense;
+  if (!rows || step.reduced.size() < 2) return false;
+  const auto is_cut = [&](const Axis& axis) { return axis.in % pack != 0; };
+  return step.reduced.back().size % pack != 0 || std::any_of(step.reduced.begin(), step.reduced.end() - 1, is_cut) ||
+         std::any_of(step.kept.begin(), step.kept.end(), is_cut);
+}
+
+double share_of_cut_runs(const Step& step) {
+  if (!has_cut_runs(step)) return 1;
   const double run = static_cast<double>(step.reduced.back().size);
   return (looks_twice(step.kernel.fold) ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) *
          (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
+}
+
+double wait_for_cut_runs(const Step& step) {
+  return !has_cut_runs(step) ? 1 : looks_twice(step.kernel.fold) ? kWaitForCutRunsTwice : kWaitForCutRuns;
 }
 
 // Of rows of several panels that are whole packs, but no whole sectors.
@@ -177,6 +188,16 @@ bool maps_runs(const Step& step) {
   return step.kernel.body == Body::elementwise && step.reduced.size() > 1 && step.reduced.back().in == 1;
 }
 
+// Columns of a reduction.
+double share_of_folded_columns(const Step& step, bool half) {
+  const bool uneven = has_uneven_rows(step);
+  if (step.reduced.size() > 1 && uneven)
+    return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
+           (half ? kHalfUnevenRowsOfRuns : 1);
+  if (!looks_twice(step.kernel.fold)) return 1;
+  return (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1);
+}
+
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
   if (maps_runs(step)) return on_stairs(kMapOfRuns, run_bytes(step));
@@ -188,9 +209,7 @@ double share_of_body(const Step& step, const Waves& waves) {
     return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
   if (are_columns_in_lanes(step)) return half ? kHalfColumnsInLanes : kColumnsInLanes;
-  if (!maps(step) && step.kernel.body == Body::columns && step.reduced.size() > 1 && has_uneven_rows(step))
-    return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
-           (half ? kHalfUnevenRowsOfRuns : 1);
+  if (!maps(step) && step.kernel.body == Body::columns) return share_of_folded_columns(step, half);
   if (!maps(step)) return share_of_cut_runs(step);
   if (step.kernel.residency == Residency::ring) return step.kernel.body == Body::columns ? share_of_sectors(step) : 1;
   if (step.kernel.body != Body::columns) {
@@ -254,8 +273,8 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double pace = bus * share;  // of what caches keep more than the bus's
   const double moving =
       bytes / (overlap ? std::min(pace, on_stairs(kOverlapGigabytes, static_cast<double>(step.parts))) : pace);
-  const double waiting =
-      (step.bytes_read + again) / waves.bytes_in_flight * latency_nanoseconds(step, waves.bytes_in_flight, device);
+  const double waiting = (step.bytes_read + again) / waves.bytes_in_flight *
+                         latency_nanoseconds(step, waves.bytes_in_flight, device) * wait_for_cut_runs(step);
   return launch_microseconds(step, device) + gpu_barriers(step, device) +
          std::max(moving, waiting) / kNanosecondsOfMicrosecond;
 }

@@ -58,6 +58,9 @@ inline constexpr StairRow kMapOfRuns[] = {{64, 0.06}, {128, 0.08}, {256, 0.12}, 
 /// (the same section).
 inline constexpr StairRow kUnevenRowsOfRuns[] = {{16, 0.25}, {64, 0.40}, {256, 0.55}, {1e300, 0.75}};
 inline constexpr double kHalfUnevenRowsOfRuns = 0.6;
+/// Folds that look twice at columns of 16 bits, and at columns of uneven rows: logsumexp bf16 [16384,8192] axis 0 0.70
+/// of a stream, [100000,1001] 0.53; f32 of uneven rows with gaps 0.65 to 0.72 (gpu-history.md#rows-that-lie-apart).
+inline constexpr double kHalfLooksAtColumns = 0.75, kLooksAtUnevenColumns = 0.75;
 /// Lanes of a warp that share a line's columns, an element at a time (the same section).
 inline constexpr double kColumnsInLanes = 0.6, kHalfColumnsInLanes = 0.3;
 
@@ -106,6 +109,9 @@ inline constexpr double kHalfRowsInRuns = 0.72;
 inline constexpr StairRow kCutRuns[] = {{40, 0.81}, {100, 0.93}, {1000, 0.95}, {1e300, 1.0}};
 inline constexpr StairRow kCutRunsTwice[] = {{40, 0.65}, {100, 0.77}, {1000, 0.90}, {1e300, 0.99}};
 inline constexpr double kHalfCutRuns = 0.90;
+/// And how much longer one block waits for such rows than for whole packs: logsumexp and max f32 of [3000,33,396] with
+/// gaps, axes 0 and 2, by 33 blocks 270 and 196 us, where whole packs of as many bytes take some 120.
+inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
 
 /// A softmax in two launches: its fold, beside one that takes no powers, and where rows are runs. Of [16384,4096] axis
 /// 0 the three passes reach 0.88 of what they could, of [128,256,2048] axes 0 and 2 0.86, of bf16 there 0.79.

@@ -1,6 +1,7 @@
 // Folds what a lane has just loaded: a few numbers in registers, all of them or those that belong.
 #pragma once
 #include "kernels/cuda/combine_rows.h"
+#include "kernels/cuda/softmax_fold.h"
 #include "kernels/cuda/tree.h"
 #include "kernels/folds/fold.h"
 
@@ -107,9 +108,28 @@ concept RunningFold = requires(const F fold, typename F::State s, typename F::Va
   fold.raise(s, x);
 };
 
+/// The largest of scale · x. Rounded products rise with x where the scale is positive: one of them is enough.
+template <bool kAll, class F, class View>
+__device__ typename F::Value largest_of(const F& fold, const View& view) {
+  using A = typename F::Value;
+  return fold.scale > 0 ? fold_plainly<kAll>(folds::ScaledMax<A>(), view) * fold.scale
+                        : fold_plainly<kAll>(fold.pivot_fold(), view);
+}
+
 template <bool kAll, class F, class View>
 __device__ void absorb(const F& fold, const View& view, typename F::State& running) {
-  fold.raise(running, fold_plainly<kAll>(fold.pivot_fold(), view));
+  using A = typename F::Value;
+  const A largest = largest_of<kAll>(fold, view);
+  if constexpr (requires { Exponent<A>::is_ordinary(largest); }) {  // without branches but for this one
+    const A max = folds::any_maximum(running.max, largest);
+    if (Exponent<A>::is_ordinary(max)) {
+      const auto exponent = Exponent<A>::of_ordinary(max, fold.scale);
+      running.sum = running.sum * exponent.shrink_from(running.max) + fold_plainly<kAll>(fold.around(exponent), view);
+      running.max = max;
+      return;
+    }
+  }
+  fold.raise(running, largest);
   running.sum += fold_plainly<kAll>(fold.around(running.max, 0), view);
 }
 

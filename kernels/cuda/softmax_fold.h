@@ -45,6 +45,11 @@ struct Exponent<float> {
     const float rate = is_infinite ? kLog2E : rate_of(max);
     return {scale * rate, is_infinite ? 0.0f : max * rate};
   }
+  /// The same and shrink() in few instructions, where a maximum is neither infinite nor huge.
+  __device__ static bool is_ordinary(float max) { return std::fabs(max) < kHuge; }
+  __device__ static Exponent of_ordinary(float max, float scale) { return {scale * kLog2E, max * kLog2E}; }
+  __device__ float shrink_from(float lower) const { return power_of_two(lower * kLog2E - origin); }
+
   __device__ float power(float x) const { return power_of_two(std::fma(x, rate, -origin)); }
   /// What a sum measured from one maximum is multiplied with to be measured from a larger one.
   __device__ static float shrink(float from, float to) {
@@ -74,9 +79,10 @@ struct Softmax : folds::OnlineSoftmax<A> {
   /// Equal infinities mean "no change"; a NaN is equal to nothing and goes through.
   __device__ static A shrink(A from, A to) { return from == to ? A(1) : Exponent<A>::shrink(from, to); }
   __device__ A pivot(A max, Index) const { return max; }
-  __device__ SumOfPowers<A> around(A max, Index) const {
+  __device__ SumOfPowers<A> around(A max, Index) const { return around(Exponent<A>::of(max, this->scale)); }
+  __device__ static SumOfPowers<A> around(Exponent<A> exponent) {
     SumOfPowers<A> fold;
-    fold.exponent = Exponent<A>::of(max, this->scale);
+    fold.exponent = exponent;
     return fold;
   }
   /// Measures a running state from a larger maximum, if it is one: seldom, where elements are in no order.
