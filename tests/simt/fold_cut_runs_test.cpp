@@ -125,7 +125,7 @@ TEST(fold_cut_runs, a_block_takes_batches_of_all_its_lanes) {
   const Step& step = plan->steps()[0];
   ASSERT_GT(step.parts, 1);
   const auto none = reinterpret_cast<cuda::Kernel>(1);  // is not called
-  const cuda::Bound bound = cuda::bind(step, {.kernel = none, .cut_runs = none, .two_lists = true});
+  const cuda::Bound bound = cuda::bind(step, {.kernel = none, .threads = 256, .cut_runs = none, .two_lists = true});
   EXPECT_GE(bound.within_run.together, 4 * step.launch.block);
   EXPECT_GE(bound.cover_any.at_ends.together, step.launch.block);
 }
