@@ -57,10 +57,11 @@ double time_of_parts(Index tiles, Index parts, Index resident, const DeviceFacts
 // Softmaxes of [16384,16383] and [4096,50257] axis 0 have 133 and 406 tiles, whose folds by a block each took 490 and
 // 365 us; 256 tiles of as many bytes as the former take 260.
 Index parts_of_tile(const Step& whole, Index tiles, const DeviceFacts& device) {
-  constexpr Index kMore = 16;
+  constexpr Index kMore = 16, kMany = 64;
   constexpr double kWorthMore = 1.15, kNearTheBest = 1.05, kLaunches = 4;
   const Index fewest = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
-  if (reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
+  const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
+  if (many || reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
   const auto time = [&](Index parts) { return time_of_parts(tiles, parts, resident_blocks(whole, device), device); };
   double least = time(fewest);
   for (Index parts = fewest + 1; parts <= fewest + kMore; ++parts) least = std::min(least, time(parts));
