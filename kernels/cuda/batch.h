@@ -133,13 +133,19 @@ __device__ void absorb(const F& fold, const View& view, typename F::State& runni
   running.sum += fold_plainly<kAll>(fold.around(running.max, 0), view);
 }
 
-/// Folds a batch into one column of a tree. kMayRise: indices rise where `in_order` says so.
+/// The state of a batch alone. kMayRise: indices rise where `in_order` says so.
+template <bool kAll, bool kMayRise, class F, class View>
+__device__ typename F::State state_of(const F& fold, const View& view, bool in_order) {
+  if constexpr (ArgFold<F> && kMayRise)
+    if (in_order) return first_best<kAll, F>(view);
+  return fold_view<kAll>(fold, view);
+}
+
+/// Folds a batch into one column of a tree. kMayRise: as above.
 template <bool kAll, bool kMayRise, class F, class View, class T>
 __device__ void push_column(const F& fold, const View& view, bool in_order, T& tree, int column) {
   if (!may_change<kAll, F>(tree.running(column), view, kMayRise && in_order)) return;
-  if constexpr (ArgFold<F> && kMayRise)
-    if (in_order) return tree.push_one(column, first_best<kAll, F>(view));
-  tree.push_one(column, fold_view<kAll>(fold, view));
+  tree.push_one(column, state_of<kAll, kMayRise>(fold, view, in_order));
 }
 
 template <bool kAll, bool kMayRise, class F, class View, class T>

@@ -100,6 +100,7 @@ __device__ void reduce_even_rows(const Arguments& step, const F& fold, const Lan
   const int pitch = lanes.rows_at_once * bundle.packs();
   PackBatch<Source, kCount> batch;
   batch.weight = step.lane_axis.out;
+  batch.pitch = lanes.lanes * Source::kSize * batch.weight;
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
     batch.starts[u] = (lanes.lane + u * lanes.lanes) * Source::kSize * batch.weight;
@@ -111,7 +112,7 @@ __device__ void reduce_even_rows(const Arguments& step, const F& fold, const Lan
 #pragma unroll
     for (int u = 0; u < kCount; ++u)
       if (live) batch.packs[u] = from[u * lanes.lanes];
-    const auto state = combine_lanes(fold, fold_plainly<true>(fold, batch), 1, lanes.lanes);
+    const auto state = combine_lanes(fold, state_of<true, true>(fold, batch, batch.weight > 0), 1, lanes.lanes);
     results.write(fold, state, live && lanes.lane == 0);
   }
 }
@@ -144,7 +145,7 @@ __device__ void reduce_bundle(const Arguments& step, const F& fold, const LanesO
                               typename Source::Element* elements, int rows, Index first_row) {
   const RowsOfBundle<Source> bundle(step, lanes, elements);
   ResultsOfLane<F> results(step, first_row + lanes.row, lanes.rows_at_once);
-  constexpr int kMost = !CheapFold<F> ? 0 : Source::kSize == 1 ? 7 : 2;
+  constexpr int kMost = Source::kSize == 1 ? 7 : 2;
   const bool even = visit_count<kMost>(bundle.even_count(), [&]<int kCount>(std::integral_constant<int, kCount>) {
     reduce_even_rows<kCount>(step, fold, lanes, bundle, rows, results);
   });
