@@ -5,10 +5,9 @@
 
 namespace ndfold::cuda {
 
-/// The elements of a softmax are read once more, from where the first look left them: the first cache.
+/// Rows that are `InLine` are a sum apart: to find their places by digits takes three times what is done with them.
 template <class Source, class F, class Sink, class Tuning>
-__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
-    columns_in_lanes(const __grid_constant__ Arguments step) {
+__device__ void fold_lines_by_lanes(const Arguments& step) {
   static_assert(Source::kSize == 1, "neighbouring lanes have neighbouring columns");
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes(step, false);
@@ -17,7 +16,6 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const RowsOfSlot rows{0, step.reduced, slot, group >> step.lane_bits};
   const ReadAgain::Place<PackOf<Source>> waiting(step);
   const Index together = threads_of_block() >> step.group_bits;
-  await_launch_before();
   for (Index first = blockIdx.y * together; first < step.tiles; first += gridDim.y * together) {
     const Index tile = first + panel_of_block;
     Panel<1> panel = panel_of<1>(step, tile < step.tiles ? tile : step.tiles - 1, lanes);
@@ -36,6 +34,17 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       sink_states(step, fold, states.at, places_of(step, panel));
     }
   }
+}
+
+/// The elements of a softmax are read once more, from where the first look left them: the first cache.
+template <class Source, class F, class Sink, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    columns_in_lanes(const __grid_constant__ Arguments step) {
+  await_launch_before();
+  if (step.walk.rank < 2)
+    fold_lines_by_lanes<InLine<Source>, F, Sink, Tuning>(step);
+  else
+    fold_lines_by_lanes<Source, F, Sink, Tuning>(step);
 }
 
 }  // namespace ndfold::cuda
