@@ -13,7 +13,6 @@ namespace {
 
 constexpr Index kRowsOfLane = 8;     // loads on their way at a time: more lanes would only meet
 constexpr double kIdleShare = 1.15;  // of lanes, rather than fewer side by side
-constexpr Index kFewRows = 32;       // as in kernels/cuda/arguments.h: one lane folds them for a block, too
 constexpr int kThreadsOfBlock = 256;
 
 // Elements of a line that is better off so; columns_in_block is from there on. Sums f32 of [N,65,3] axis 1 reach 0.03

@@ -17,7 +17,6 @@ constexpr Index kMostBlocksInY = 65535;
 constexpr Index kReservedBytes = 1024;  // that the driver keeps of every block
 constexpr Index kMostBlocksOfMultiprocessor = 32;
 constexpr Index kVectorBytes = 16;
-constexpr Index kFewRows = 32;  // as in kernels/cuda/arguments.h
 constexpr int kPacksOfLane = 4;
 constexpr Index kLoadsOfMap = 4;                // of all loads in flight, by a lane one after the other
 constexpr Index kShortestMaps = 4;              // lanes take a quarter of them, rather than that fewer than

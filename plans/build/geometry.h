@@ -44,6 +44,9 @@ Index tiles_of_block(const Step& step);
 Index floor_power_of_two(Index value);
 Index ceil_power_of_two(Index value);
 
+/// So many rows of a column one lane of a GPU folds alone, as in kernels/cuda/arguments.h.
+inline constexpr Index kFewRows = 32;
+
 /// Whether packs of a row of columns begin elsewhere in the next.
 bool has_uneven_rows(const Step& step);
 
@@ -55,8 +58,8 @@ bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, co
 void fit_panels(Step& step, const DeviceFacts& device);
 
 /// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
-/// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than a
-/// power of two of lanes has, for packs begin up to so much before their panel (Shifted in kernels/cuda/source.h).
+/// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than
+/// a power of two of lanes has, for packs begin up to so much before their panel (Shifted in kernels/cuda/source.h).
 void fit_uneven_rows(Step& step, const DeviceFacts& device);
 
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share
