@@ -143,7 +143,7 @@ bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().o
 
 // Whether a reduction's rows are runs that begin and end anywhere in a pack.
 bool has_cut_runs(const Step& step) {
-  const Index pack = 16 / static_cast<Index>(size_bytes(step.kernel.input));
+  const Index pack = pack_of(step.kernel.input);
   const bool rows = !maps(step) && step.kernel.body == Body::rows && step.kernel.source == SourceKind::dense;
   if (!rows || step.reduced.size() < 2) return false;
   const auto is_cut = [&](const Axis& axis) { return axis.in % pack != 0; };
@@ -174,10 +174,9 @@ double run_bytes(const Step& step) {
 
 double share_of_short_runs(const Step& step) {
   const bool half = size_bytes(step.kernel.input) == 2;
-  const Index pack = Tuning{}.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input));
+  const Index pack = pack_of(step.kernel.input);
   const bool block = step.kernel.scope == Scope::block || step.kernel.scope == Scope::lanes;
-  if (block && step.reduced.back().size % std::max<Index>(1, pack) == 0)
-    return on_stairs(kWholeRunsOfBlock, run_bytes(step));
+  if (block && step.reduced.back().size % pack == 0) return on_stairs(kWholeRunsOfBlock, run_bytes(step));
   if (block)
     return half ? on_stairs(kHalfShortRunsOfBlock, run_bytes(step)) : on_stairs(kShortRunsOfBlock, run_bytes(step));
   return half ? on_stairs(kHalfShortRuns, run_bytes(step)) : on_stairs(kShortRuns, run_bytes(step));

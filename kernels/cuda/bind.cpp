@@ -218,12 +218,16 @@ void cover_elements(const Bound& bound, int phase, Arguments& to) {
   const Index slots = threads >> to.lane_bits;
   to.tile_height = static_cast<int>((in_line ? to.lanes : slots) * kMappedPacks);
   to.packs_of_run = in_line ? packs : to.cross_axis.size;
-  const Index tiles = ceil_divide(to.packs_of_run, to.tile_height);
-  to.panels = !in_line                                     ? ceil_divide(packs, to.lanes)
-              : slots == 1 && tiles >= 2 * kMappedTogether ? kMappedTogether
-                                                           : 1;
-  to.sheets = in_line ? ceil_divide(to.reduced, slots) : to.reduced * to.panels;
-  to.tiles = to.sheets * (in_line ? ceil_divide(tiles, to.panels) * to.panels : tiles);
+  Index tiles = ceil_divide(to.packs_of_run, to.tile_height);
+  if (in_line) {
+    to.panels = slots == 1 && tiles >= 2 * kMappedTogether ? kMappedTogether : 1;
+    to.sheets = ceil_divide(to.reduced, slots);
+    tiles = ceil_divide(tiles, to.panels) * to.panels;
+  } else {
+    to.panels = ceil_divide(packs, to.lanes);
+    to.sheets = to.reduced * to.panels;
+  }
+  to.tiles = to.sheets * tiles;
   to.by_panels = divide_by(to.panels);
   to.by_sheets = divide_by(to.sheets);
 }

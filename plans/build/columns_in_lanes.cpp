@@ -47,7 +47,7 @@ bool has_few_rows(const Problem& problem) {
 // Rows that are no whole vectors, and that a block does not join.
 bool are_taken_one_by_one(const Problem& problem) {
   const std::vector<Axis>&kept = problem.axes.kept, &reduced = problem.axes.reduced;
-  const Index pack = std::max<Index>(1, Tuning{}.vector_bytes / static_cast<Index>(size_bytes(problem.input)));
+  const Index pack = pack_of(problem.input);
   const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0; };
   const bool whole =
       std::all_of(reduced.begin(), reduced.end(), is_whole) && std::all_of(kept.begin(), kept.end() - 1, is_whole);

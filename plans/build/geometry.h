@@ -44,6 +44,9 @@ Index tiles_of_block(const Step& step);
 Index floor_power_of_two(Index value);
 Index ceil_power_of_two(Index value);
 
+/// Elements that a lane of a GPU loads at once.
+inline Index pack_of(DType type) { return 16 / static_cast<Index>(size_bytes(type)); }
+
 /// So many rows of a column one lane of a GPU folds alone, as in kernels/cuda/arguments.h.
 inline constexpr Index kFewRows = 32;
 

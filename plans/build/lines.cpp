@@ -32,7 +32,7 @@ bool is_line(const Problem& problem) {
 
 // Whether all that these axes step over is whole packs, and of a softmax's results as well.
 bool step_over_packs(const Problem& problem, std::span<const Axis> axes) {
-  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const Index pack = pack_of(problem.input);
   const bool maps = problem.kind == RequestKind::softmax;
   return std::all_of(axes.begin(), axes.end(),
                      [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); });
@@ -94,7 +94,7 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || !has_many_kernels(problem)) return 0;
   if (!is_line(problem) || has_whole_lines(problem, device)) return 0;
   const bool maps = problem.kind == RequestKind::softmax;
-  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const Index pack = pack_of(problem.input);
   const Index packs = problem.axes.reduced_elements() / pack;
   const bool is_long = packs > kMostLanes * kKeptLoads && pack <= 4;  // longer ones of 16-bit floats are not kept
   const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
@@ -108,7 +108,7 @@ Index packs_of_cut_runs(const Problem& problem, const DeviceFacts& device) {
   const auto& axes = problem.axes;
   const bool suits = device.kind == DeviceKind::cuda && problem.kind == RequestKind::softmax &&
                      has_many_kernels(problem) && axes.reduced.size() > 1 && !has_whole_runs(problem);
-  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const Index pack = pack_of(problem.input);
   if (!suits || pack < 2 || axes.reduced.back().in != 1 || axes.reduced.back().out != 1) return 0;
   const Index length = axes.reduced.back().size, runs = axes.reduced_elements() / length;
   Index unit = pack;  // runs begin later in a pack than the first by its multiples
@@ -130,7 +130,7 @@ bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
 }
 
 bool has_whole_runs(const Problem& problem) {
-  const Index pack = kVectorBytes / static_cast<Index>(size_bytes(problem.input));
+  const Index pack = pack_of(problem.input);
   const std::span reduced = problem.axes.reduced;
   const Axis& run = reduced.back();
   return run.in == 1 && (problem.kind != RequestKind::softmax || run.out == 1) && run.size % pack == 0 &&

@@ -62,7 +62,8 @@ Index parts_of_tile(const Step& whole, Index tiles, const DeviceFacts& device) {
   const Index fewest = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
   const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
   if (many || reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
-  const auto time = [&](Index parts) { return time_of_parts(tiles, parts, resident_blocks(whole, device), device); };
+  const Index resident = resident_blocks(whole, device);
+  const auto time = [&](Index parts) { return time_of_parts(tiles, parts, resident, device); };
   double least = time(fewest);
   for (Index parts = fewest + 1; parts <= fewest + kMore; ++parts) least = std::min(least, time(parts));
   if (time(fewest) <= kWorthMore * least) return fewest;
@@ -123,10 +124,10 @@ Step one_launch(const Step& whole, Index part) {
   return fold;
 }
 
-// A second launch takes 0.4 to 3 us less than blocks that wait for each other: sums of 2^18 to 2^24 elements 3.1, 4.4,
-// 8.4 and 25 us for 3.5, 5.1, 9.4 and 28 (graph nodes on an H100). Of columns and of an argmax it takes as much longer,
-// and the host always twice as long: so only where reading takes longer than two launches do. Rows that are many runs
-// have kernels for one block a part alone.
+// A second launch takes 0.4 to 3 us less than blocks that wait for each other: sums of 2^18 to 2^24 elements 3.1 to 25
+// us for 3.5 to 28 (graph nodes, an H100), of columns and of an argmax as much longer, and the host always twice as
+// long: so only where reading takes longer than two launches. Rows of runs have kernels for blocks that do not wait
+// alone.
 bool merges_sooner(const Problem& problem, const Step& fold, const DeviceFacts& device) {
   return device.launches_overlap && problem.kind == RequestKind::reduce && fold.kernel.body == Body::rows &&
          (!folds_an_index(problem.fold) || problem.axes.reduced.size() > 1) &&

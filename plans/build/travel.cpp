@@ -148,7 +148,7 @@ Journey with(const Crew& crew, const Lines& lines, const Step& step, const Devic
 bool travels_in_packs(const Step& step) {
   const bool rows = step.kernel.body == Body::rows;
   const std::span<const Axis> lanes = rows ? step.reduced : step.kept, others = rows ? step.kept : step.reduced;
-  const Index pack = 16 / static_cast<Index>(size_bytes(step.kernel.input));
+  const Index pack = pack_of(step.kernel.input);
   const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
   const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; };
   const auto along = lanes.first(lanes.size() - 1);
