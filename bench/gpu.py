@@ -26,8 +26,9 @@ from gpu_timing import ROTATED_BYTES, median_microseconds  # noqa: E402
 
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32,
          "u8": torch.uint8}
-STRATEGIES = ("rows_in_bundles", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_lanes",
-              "columns_in_block", "columns_in_cluster", "columns_in_grid", "split", "columns_first", "permute_then_rows")
+STRATEGIES = ("rows_in_bundles", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid",
+              "columns_in_bundles", "columns_in_lanes", "columns_in_block", "columns_in_cluster", "columns_in_grid", "split",
+              "columns_first", "permute_then_rows")
 COLUMNS = ("regime", "op", "name", "dtype", "shape", "axes", "layout", "strategy", "ndfold_us", "ceiling_us", "share",
            "torch_us", "compile_us", "times_best_peer", "difference", "error")
 REGRET_COLUMNS = ("op", "name", "dtype", "shape", "axes", "layout", "chosen", "chosen_us", "best", "regret",

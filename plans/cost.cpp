@@ -43,7 +43,7 @@ Run run_of(const Step& step, Index Axis::*stride, DType type) {
       if (axis.size > 1 && pitch(axis) > 0) nearest = std::min(nearest, pitch(axis));
   Index run = nearest;
   const bool line =  // which a block takes alone
-      step.kernel.body == Body::columns && !are_columns_in_lanes(step) && !step.kept.empty();
+      step.kernel.body == Body::columns && step.kernel.scope != Scope::lanes && !step.kept.empty();
   for (bool grew = true; grew;) {
     grew = false;
     for (const auto* group : {&step.reduced, &step.kept})
@@ -61,9 +61,20 @@ bool writes_elements(const Step& step) {
   return maps(step) || step.kernel.body == Body::permute || step.kernel.body == Body::elementwise;
 }
 
+// Whether a permute's tiles turn: neighbours in the input are none in the output.
+bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
+
+// Whether a permute moves runs, which are neighbours on both sides.
+bool moves_runs(const Step& step) {
+  return step.kernel.body == Body::permute && step.kept.size() > 1 && step.kept.back().in == 1 && !crosses(step);
+}
+
 // Reads and writes share the bus; the shorter of the two runs sets its pace.
 double run_efficiency(const Step& step) {
   if (step.kernel.source == SourceKind::states) return 1;
+  if (moves_runs(step))
+    return on_stairs(kCopyByRun,
+                     static_cast<double>(step.kept.back().size * static_cast<Index>(size_bytes(step.kernel.input))));
   const Run in = run_of(step, &Axis::in, step.kernel.input);
   if (!writes_elements(step)) return on_stairs(kReadByRun, in.bytes) * in.used;
   const Run out = run_of(step, &Axis::out, step.kernel.output);
@@ -73,7 +84,8 @@ double run_efficiency(const Step& step) {
 double one_by_one(const Step& step) {
   if (travels_in_packs(step)) return 1;
   if (step.kernel.body == Body::columns) return has_uneven_rows(step) ? kElementsOfUnevenColumns : kElementsOfColumns;
-  return step.reduced.size() > 1 ? kElementsOfRuns : kElementsOfRows;
+  if (step.reduced.size() < 2) return kElementsOfRows;
+  return kElementsOfRuns * (size_bytes(step.kernel.input) == 2 ? kHalfElementsOfRuns : 1);
 }
 
 bool passes_the_rings(const Step& step) { return step.kernel.residency == Residency::ring && share_again(step) > 0; }
@@ -138,8 +150,13 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
           .at_once = waves <= 1};
 }
 
-// Whether a permute's tiles turn: neighbours in the input are none in the output.
-bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
+// Of a permute whose runs are no whole packs, or begin anywhere in one.
+double share_of_moved_runs(const Step& step) {
+  const Index pack = pack_of(step.kernel.input);
+  const auto is_cut = [&](const Axis& axis) { return axis.in % pack != 0 || axis.out % pack != 0; };
+  const bool cut = step.kept.back().size % pack != 0 || std::any_of(step.kept.begin(), step.kept.end() - 1, is_cut);
+  return !cut ? 1 : size_bytes(step.kernel.input) == 2 ? kHalfMovesOfCutRuns : kMovesOfCutRuns;
+}
 
 // Whether a reduction's rows are runs that begin and end anywhere in a pack.
 bool has_cut_runs(const Step& step) {
@@ -176,9 +193,12 @@ double share_of_short_runs(const Step& step) {
   const bool half = size_bytes(step.kernel.input) == 2;
   const Index pack = pack_of(step.kernel.input);
   const bool block = step.kernel.scope == Scope::block || step.kernel.scope == Scope::lanes;
-  if (block && step.reduced.back().size % pack == 0) return on_stairs(kWholeRunsOfBlock, run_bytes(step));
+  if (step.reduced.back().size % pack == 0)
+    return block ? on_stairs(kWholeRunsOfBlock, run_bytes(step)) : on_stairs(kWholeRuns, run_bytes(step));
+  const double again = !reads_twice(step) ? 1 : half ? kHalfCutRunsAgain : kCutRunsAgain;
   if (block)
-    return half ? on_stairs(kHalfShortRunsOfBlock, run_bytes(step)) : on_stairs(kShortRunsOfBlock, run_bytes(step));
+    return again *
+           (half ? on_stairs(kHalfShortRunsOfBlock, run_bytes(step)) : on_stairs(kShortRunsOfBlock, run_bytes(step)));
   return half ? on_stairs(kHalfShortRuns, run_bytes(step)) : on_stairs(kShortRuns, run_bytes(step));
 }
 
@@ -187,26 +207,65 @@ bool maps_runs(const Step& step) {
   return step.kernel.body == Body::elementwise && step.reduced.size() > 1 && step.reduced.back().in == 1;
 }
 
+// Whether rows of neighbouring columns lie along several axes, and begin elsewhere in a pack from one to the next. Not
+// where so many follow one another that loads of f32 do as well as along one axis.
+bool has_uneven_rows_of_runs(const Step& step) {
+  if (step.reduced.size() < 2 || !has_uneven_rows(step)) return false;
+  const Index columns = step.kept.back().size,
+              follows = step.reduced.back().in == columns ? step.reduced.back().size : 1;
+  return size_bytes(step.kernel.input) == 2 || follows * columns < kLongStretch;
+}
+
+bool maps_uneven_rows(const Step& step) {
+  return step.kernel.body == Body::elementwise && !step.kept.empty() && step.kept.back().in == 1 &&
+         has_uneven_rows_of_runs(step);
+}
+
 // Columns of a reduction.
 double share_of_folded_columns(const Step& step, bool half) {
   const bool uneven = has_uneven_rows(step);
-  if (step.reduced.size() > 1 && uneven)
+  if (has_uneven_rows_of_runs(step))
     return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
            (half ? kHalfUnevenRowsOfRuns : 1);
   if (!looks_twice(step.kernel.fold)) return 1;
   return (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1);
 }
 
+// Columns of a softmax that blocks do not keep in registers, by how their rows lie.
+double share_of_columns(const Step& step, bool half) {
+  const bool in_runs = half && step.reduced.size() > 1;
+  if (half && step.kernel.source == SourceKind::strided) return kHalfStridedColumns;
+  if (!has_uneven_rows(step)) return share_of_sectors(step);
+  if (step.kernel.scope == Scope::grid) return kUnevenInGrid;
+  if (step.kernel.scope == Scope::cluster) return in_runs ? kHalfUnevenRunsInCluster : kUnevenInCluster;
+  return kUnevenColumns * (in_runs ? kHalfUnevenRunsInBlock : 1);
+}
+
+double share_of_bundles(const Step& step, bool half) {
+  const bool twice = looks_twice(step.kernel.fold) || maps(step), table = step.reduced.size() > 1;
+  return on_stairs(kLinesInBundles, static_cast<double>(elements(step.reduced))) * (half ? kHalfLinesInBundles : 1) *
+         (twice ? kLooksInBundles : 1) * (table && maps(step) ? kLookedUp : 1);
+}
+
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Waves& waves) {
   if (maps_runs(step)) return on_stairs(kMapOfRuns, run_bytes(step));
+  if (maps_uneven_rows(step))
+    return on_stairs(kMapOfUnevenRows, static_cast<double>(step.kept.back().size)) *
+           (size_bytes(step.kernel.input) == 2 ? kHalfMapOfUnevenRows : 1);
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
+  if (moves_runs(step)) return share_of_moved_runs(step);
   const bool half = size_bytes(step.kernel.input) == 2;
   if (step.kernel.fold == FoldKind::softmax && step.kernel.sink == SinkKind::store_state) {
     const bool in_runs = step.reduced.size() > 1;
-    const double uneven = step.kernel.body == Body::columns && has_uneven_rows(step) ? kUnevenInTwo : 1;
-    return uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
+    const double uneven = step.kernel.body != Body::columns || !has_uneven_rows(step) ? 1
+                          : has_uneven_rows_of_runs(step) ? share_of_folded_columns(step, half)
+                                                          : kUnevenInTwo;
+    const double few =
+        step.kernel.body == Body::columns ? on_stairs(kStatesOfFewRows, static_cast<double>(step.part)) : 1;
+    return few * uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
   }
+  if (are_columns_in_bundles(step)) return share_of_bundles(step, half);
   if (are_columns_in_lanes(step)) return half ? kHalfColumnsInLanes : kColumnsInLanes;
   if (!maps(step) && step.kernel.body == Body::columns) return share_of_folded_columns(step, half);
   if (!maps(step)) return share_of_cut_runs(step);
@@ -220,10 +279,7 @@ double share_of_body(const Step& step, const Waves& waves) {
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes)
                                  : share_of_sectors(step);
-  const double uneven = !has_uneven_rows(step)                ? share_of_sectors(step)
-                        : step.kernel.scope == Scope::grid    ? kUnevenInGrid
-                        : step.kernel.scope == Scope::cluster ? kUnevenInCluster
-                                                              : kUnevenColumns;
+  const double uneven = share_of_columns(step, half);
   if (reads_twice(step))
     return uneven * on_stairs(kColumnsAgain, waves.resident) * (half ? kHalfColumnsAgain : 1) *
            (step.kernel.scope == Scope::grid ? kColumnsAgainInGrid : 1);

@@ -47,10 +47,13 @@ inline constexpr StairRow kColumnShareByGroup[] = {{8, 0.64}, {40, 0.60}, {1e300
 /// Rows of runs of so many bytes, which lanes along them share: softmaxes of [A,K,r] over axes 0 and 2, by a block and
 /// by several (docs/measurements/gpu-history.md#columns-in-lanes).
 inline constexpr StairRow kShortRunsOfBlock[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {256, 0.8}, {1e300, 1.0}};
-inline constexpr StairRow kHalfShortRunsOfBlock[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {256, 0.4}, {1e300, 1.0}};
+inline constexpr StairRow kHalfShortRunsOfBlock[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {150, 0.6}, {1e300, 0.75}};
 inline constexpr StairRow kWholeRunsOfBlock[] = {{16, 0.5}, {1e300, 1.0}};  // bf16 [857,4096,4,4] over 0, 2 and 3: 0.69
-inline constexpr StairRow kShortRuns[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {128, 0.75}, {256, 0.85}, {1e300, 1.0}};
-inline constexpr StairRow kHalfShortRuns[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {256, 0.45}, {1e300, 1.0}};
+inline constexpr StairRow kShortRuns[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {1024, 0.65}, {1e300, 0.8}};
+inline constexpr StairRow kHalfShortRuns[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {1e300, 0.28}};
+inline constexpr StairRow kWholeRuns[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {256, 0.85}, {1e300, 1.0}};
+/// Read twice where they are no whole packs: bf16 [24,341,16,3,196] over axes 1, 2 and 4 1.6 ms a launch, an H100.
+inline constexpr double kCutRunsAgain = 0.4, kHalfCutRunsAgain = 0.2;
 /// And the map of such rows, a line a run: in two launches those softmaxes reach 0.04 to 0.12 of a copy up to 132
 /// bytes, 0.15 to 0.27 at 500 to 800.
 inline constexpr StairRow kMapOfRuns[] = {{64, 0.06}, {128, 0.08}, {256, 0.12}, {512, 0.2}, {1024, 0.35}, {1e300, 1.0}};
@@ -58,11 +61,24 @@ inline constexpr StairRow kMapOfRuns[] = {{64, 0.06}, {128, 0.08}, {256, 0.12}, 
 /// (the same section).
 inline constexpr StairRow kUnevenRowsOfRuns[] = {{16, 0.25}, {64, 0.40}, {256, 0.55}, {1e300, 0.75}};
 inline constexpr double kHalfUnevenRowsOfRuns = 0.6;
+/// And what maps them, and a softmax of them by one block: in two launches bf16 [64,100,49,283] over axes 0 and 2 takes
+/// 596 us, f32 [33,2000,41,33] 1198.
+inline constexpr StairRow kMapOfUnevenRows[] = {{64, 0.25}, {1e300, 0.5}};
+inline constexpr double kHalfMapOfUnevenRows = 0.7, kHalfUnevenRunsInBlock = 0.5;
+inline constexpr Index kLongStretch = 4096;  // elements: f32 [18,16,17,1500,6] over axes 1 and 3 274 us, 168 MiB
+inline constexpr double kHalfStridedColumns = 0.35;  // f16 [4,33,1500,48,5] over axes 2 and 4 0.15 of a copy
 /// Folds that look twice at columns of 16 bits, and at columns of uneven rows: logsumexp bf16 [16384,8192] axis 0 0.70
 /// of a stream, [100000,1001] 0.53; f32 of uneven rows with gaps 0.65 to 0.72 (gpu-history.md#rows-that-lie-apart).
 inline constexpr double kHalfLooksAtColumns = 0.75, kLooksAtUnevenColumns = 0.75;
 /// Lanes of a warp that share a line's columns, an element at a time (the same section).
 inline constexpr double kColumnsInLanes = 0.6, kHalfColumnsInLanes = 0.3;
+
+/// Lines of columns that come in bundles, by rows: what an output takes is shared by its elements. Sums f32 of 5, 16
+/// and 33 rows reach 0.75, 0.76 and 0.85 of a stream, maxima bf16 of 2, 3, 10 and 64 0.36, 0.46, 0.58 and 0.81,
+/// logsumexp f32 of 33 0.80, var bf16 of 30 and 65 0.55 and 0.71; softmaxes f32 0.70 to 0.77, bf16 of 3, 9, 32 and 1024
+/// 0.54, 0.64, 0.77 and 0.65, over two axes 0.45 (gpu-history.md#lines-in-bundles).
+inline constexpr StairRow kLinesInBundles[] = {{2, 0.50}, {4, 0.60}, {12, 0.75}, {1e300, 0.90}};
+inline constexpr double kHalfLinesInBundles = 0.87, kLooksInBundles = 0.88, kLookedUp = 0.65;
 
 /// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside
 /// kKernelShare. A row that has no room beside the next one is finished first: 2^22 elements 0.65 of a copy.
@@ -83,6 +99,7 @@ inline constexpr double kPassingRows = 1.02, kPassingMicroseconds = 7;
 /// 0.30 to 0.46 where a panel's rows lie in parts of sectors.
 inline constexpr double kElementsOfRows = 0.78;
 inline constexpr double kElementsOfRuns = 0.55;
+inline constexpr double kHalfElementsOfRuns = 0.36;  // [20709,10,255] over axes 0 and 2 0.12 of a copy
 inline constexpr double kElementsOfColumns = 0.78;
 inline constexpr double kElementsOfUnevenColumns = 0.45;
 
@@ -118,13 +135,17 @@ inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
 inline constexpr double kFoldOfPowers = 0.85;
 inline constexpr double kFoldInRuns = 0.80;
 inline constexpr double kHalfFoldInRuns = 0.60;
+/// By rows behind a state of a column: bf16 folds of 64 and 128 rows take 208 and 110 us of 170 MiB, of 300 and 1000 97
+/// and 83 of 144 MiB.
+inline constexpr StairRow kStatesOfFewRows[] = {{32, 0.25}, {150, 0.4}, {400, 0.75}, {1e300, 1.0}};
 
 /// A softmax of columns that are no whole packs, beside those that are, in one launch and in each of two: 0.38 and 0.46
 /// of a copy instead of 0.74 and 0.82 in a block, 0.38 instead of 0.67 in a cluster, 0.55 instead of 0.58 (sweep.csv,
 /// from 256 MiB on).
 inline constexpr double kUnevenColumns = 0.54;
-inline constexpr double kUnevenInCluster = 0.46;  // [4097,16384] axis 0 0.48 instead of 0.71
-inline constexpr double kUnevenInGrid = 0.36;     // 0.17 instead of 0.46; of 8 MiB two launches are sooner
+inline constexpr double kUnevenInCluster = 0.46;          // [4097,16384] axis 0 0.48 instead of 0.71
+inline constexpr double kHalfUnevenRunsInCluster = 0.16;  // f16 [4,33,1500,48,5] over axes 2 and 4 295 us, 90 MiB
+inline constexpr double kUnevenInGrid = 0.36;             // 0.17 instead of 0.46; of 8 MiB two launches are sooner
 inline constexpr double kUnevenInTwo = 0.86;
 
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
@@ -176,6 +197,9 @@ inline constexpr double kHalfColumns = 0.78;
 
 /// Moves across axes: two of [4096,16384] and a softmax of its rows take 1100 us where a copy takes 129.
 inline constexpr double kPermuteShare = 0.27;
+
+/// Moves of runs that are no whole packs: bf16 [128,8192,81] over axes 0 and 2 480 us a move, 324 MiB.
+inline constexpr double kMovesOfCutRuns = 0.35, kHalfMovesOfCutRuns = 0.18;
 
 /// A load's time on a busy bus, by Little's law: 48 KiB in flight on each of 132 multiprocessors fill 4.52 TB/s,
 /// docs/measurements/h200-facts.md#loads-in-flight.

@@ -11,6 +11,7 @@ std::span<const Strategy> strategies() {
       {"rows_in_block", can_rows_in_block, build_rows_in_block},                 // a row fills a block
       {"rows_in_cluster", can_rows_in_cluster, build_rows_in_cluster},           // a row fills several blocks
       {"rows_in_grid", can_rows_in_grid, build_rows_in_grid},                    // few rows, very long: one launch
+      {"columns_in_bundles", can_columns_in_bundles, build_columns_in_bundles},  // short lines, one after the other
       {"columns_in_lanes", can_columns_in_lanes, build_columns_in_lanes},        // many lines with few columns each
       {"columns_in_block", can_columns_in_block, build_columns_in_block},        // the contiguous axis is kept
       {"columns_in_cluster", can_columns_in_cluster, build_columns_in_cluster},  // and a tile fills several blocks

@@ -32,6 +32,9 @@ inline constexpr int kRunsOfTable = 2048;
 /// Of a place for so many bytes, wherever they begin in a unit of 16.
 constexpr Index place_bytes(Index bytes) { return (bytes + 15) / 16 * 16 + 16; }
 
+/// Of a table of places within a line of columns (plans/build/columns_in_bundles.cpp).
+constexpr Index table_bytes(Index places) { return (places * 2 + 15) / 16 * 16; }
+
 /// Rows of columns that one lane folds alone. Plans reckon with the same number (plans/build/geometry.cpp).
 inline constexpr Index kFewRows = 32;
 
@@ -78,8 +81,9 @@ struct PacksOfRun {
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
-/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of
-/// kept columns with the nearest reduced one.
+/// columns in bundles: a tile is a line of them; the lane axis is the innermost reduced one, and walked with the
+/// others. elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another,
+/// maps of kept columns with the nearest reduced one.
 struct Arguments {
   // What short kernels ask for lies together: each line of parameters that a multiprocessor has not seen is waited for.
   const std::byte* in = nullptr;  ///< with the step's offset
@@ -96,6 +100,7 @@ struct Arguments {
   DType output = DType::f32;
   bool whole_runs = false;         ///< rows: runs are whole aligned packs; columns: packs of every row are aligned
   bool results_lie_alike = false;  ///< rows: results of a line lie as its elements do
+  bool results_follow = false;     ///< results of one tile after the other are equally far apart
   bool begins_alike = false;       ///< cut lines: every result lies as far from a whole pack as its element
   KernelOf kernel = KernelOf::all;
   AxisNumbers lane_axis;
@@ -103,13 +108,14 @@ struct Arguments {
 
   Index reduced = 1;          ///< elements folded into one output
   Index part = 1, parts = 1;  ///< as in Step
-  Index panels = 1;           ///< columns: panels side by side; permute: tiles along the lane axis;
-                              ///< elementwise: panels side by side, or tiles that go along a line together
+  Index panels = 1;  ///< columns: panels side by side, or outputs of a line in bundles; permute: tiles along the lane
+                     ///< axis; elementwise: panels side by side, or tiles that go along a line together
   Divider by_panels = {};
   int widest_panel = 1;  ///< columns: elements side by side, at most
   int rows_of_lane = 1;  ///< columns that wait in registers: of a lane, at most; others have one less
   int phase = 0;         ///< columns: elements by which panels begin before the axis, so that packs are aligned
-  Index columns = 1;     ///< columns: outputs of a whole panel; what a group's part leaves states of;
+  Index columns = 1;     ///< columns: outputs of a whole panel, or of a line in bundles; what a group's part leaves
+                         ///< states of;
                          ///< elementwise: of rows that are one line together, or 0
 
   AxisGroup walk;
@@ -131,7 +137,7 @@ struct Arguments {
   Divider by_sheets = {};
   bool along_line = false;  ///< elementwise: lanes along a line, else along columns whose rows follow one another
   Index tile_bytes = 0;     ///< shared bytes for elements that wait
-  int rows_of_bundle = 1;   ///< bundles: rows of one; panels and by_panels divide by it
+  int rows_of_bundle = 1;   ///< bundles: rows of one, or lines of columns
   int spacing_bits = 0;     ///< bundles: log2 of the distance between a warp's rows
   int places = 2;           ///< bundles: places of tile_bytes that they travel through
   int packs_of_lane = 1;    ///< columns of few rows: more than 1 for as many as its kernel has

@@ -2,6 +2,7 @@
 
 #include <ndfold/kept_columns.h>
 
+#include "kernels/cuda/bind_bundles.h"
 #include "kernels/cuda/layouts.h"
 #include "kernels/cuda/sector_panels.h"
 #include "kernels/cuda/whole_packs.h"
@@ -22,22 +23,16 @@ Index power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
 }
 
-// `axes` from far to near; far ones go to to.far, from `first` on. Returns where the next may go.
-int put_axes(Arguments& to, AxisGroup& group, const std::vector<AxisNumbers>& axes, int first = 0) {
-  group.rank = static_cast<int>(axes.size());
-  group.first_far = first;
-  for (int i = 0; i < group.rank; ++i) {
-    const AxisNumbers& axis = axes[static_cast<std::size_t>(group.rank - 1 - i)];
-    (i < kNearAxes ? group.near[i] : to.far[first + i - kNearAxes]) = axis;
-  }
-  return first + std::max(0, group.rank - kNearAxes);
-}
-
 bool begin_alike(const Arguments& step, int pack) {
   const auto is_whole = [&](const AxisNumbers& axis) { return axis.in % pack == 0; };
   return std::all_of(std::begin(step.tile.near), std::end(step.tile.near), is_whole) &&
          std::all_of(std::begin(step.walk.near), std::end(step.walk.near), is_whole) &&
          std::all_of(std::begin(step.far), std::end(step.far), is_whole);
+}
+
+bool results_follow(const AxisGroup& tile) {
+  const auto follows = [&](int i) { return tile.near[i].out == tile.near[i - 1].out * tile.near[i - 1].size; };
+  return tile.rank <= 1 || (tile.rank <= kNearAxes && follows(1) && (tile.rank == 2 || follows(2)));
 }
 
 // `phase`: elements between the last whole pack in memory and the buffer's start.
@@ -88,20 +83,6 @@ void bind_rows(const Step& step, Bound& bound) {
   to.tiles = product_of(step.kept);
   to.lanes = step.kernel.tuning.lanes_per_row;
   to.lane_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(to.lanes))) - 1;
-}
-
-void bind_bundles(const Step& step, Bound& bound) {
-  Arguments& to = bound.arguments;
-  const Index length = to.lane_axis.size, row_bytes = length * bound.element_bytes;
-  to.rows_of_bundle = static_cast<int>(step.kernel.tuning.panel_bytes / row_bytes);
-  to.tile_bytes = place_bytes(to.rows_of_bundle * row_bytes);
-  to.places = static_cast<int>((step.launch.shared_bytes - kArrivalBytes) / to.tile_bytes);
-  to.panels = to.rows_of_bundle;
-  to.by_panels = divide_by(to.panels);
-  to.whole_runs = length % bound.pack == 0;
-  const Index loads = to.whole_runs ? length / bound.pack : length;
-  const int even = std::countr_zero(static_cast<std::uint64_t>(loads)), warps = bound.launch.threads / kWarp;
-  to.spacing_bits = std::clamp(to.lane_bits - even, 0, std::countr_zero(static_cast<unsigned>(warps)));
 }
 
 void bind_columns(const Step& step, const Found& found, Bound& bound) {
@@ -332,6 +313,10 @@ Bound bind(const Step& step, const Found& found) {
       if (bound.bundles) bind_bundles(step, bound);
       break;
     case Body::columns:
+      if (bound.bundles) {
+        bind_lines_in_bundles(step, bound);
+        break;
+      }
       bind_columns(step, found, bound);
       if (bound.joined) bind_joined(step, found, bound);
       if (found.meeting_bytes != 0) bind_kept(found, bound);
@@ -340,6 +325,7 @@ Bound bind(const Step& step, const Found& found) {
     case Body::permute: bind_permute(step, bound); break;
   }
   bound.runs_begin_alike = begin_alike(to, bound.pack);
+  to.results_follow = results_follow(to.tile);
   cover(bound, 0, to);
   bound.kernel(KernelOf::all) = {found.kernel, bound.launch.shared_bytes};
   find_ends(step, found, bound);

@@ -1,6 +1,7 @@
 // From a kernel's name to the kernel: which instantiations a row of the catalog stands for.
 #pragma once
 #include "kernels/cuda/bundles.h"
+#include "kernels/cuda/columns_in_bundles.h"
 #include "kernels/cuda/columns_in_lanes.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/permute.h"
@@ -21,6 +22,16 @@ Found bundle() {
           .bundles = true};
 }
 
+// Lines of columns that come in bundles.
+template <class Strided, class F, class Sink>
+Found bundle_of_lines() {
+  constexpr bool kLarge = sizeof(typename Strided::Value) > 4;
+  constexpr int kMost = kLarge ? kFewThreads : kThreads;
+  return {.kernel = columns_in_bundles<Strided, F, Sink, Tuned<kMost, kFewLoads, kLarge ? 3 : 2>>,
+          .threads = kMost,
+          .bundles = true};
+}
+
 // Panels that lanes of a warp share.
 template <class Strided, class F, class Sink>
 Found shared_by_lanes() {
@@ -29,7 +40,7 @@ Found shared_by_lanes() {
 }
 
 inline bool comes_in_bundles(const KernelKey& key) {
-  return key.body == Body::rows && key.scope == Scope::lanes && key.residency == Residency::shared;
+  return key.scope == Scope::lanes && key.residency == Residency::shared;
 }
 
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
@@ -37,8 +48,10 @@ Found in_body(const KernelKey& key, const Layout& layout) {
   constexpr bool fits = !Sink::kMaps || std::is_same_v<typename Sink::Out, typename Dense::Element>;
   if constexpr (kBody == Body::rows && kBreadth == Breadth::many && fits)
     if (comes_in_bundles(key)) return bundle<Dense, Strided, F, Sink>();
+  if constexpr (kBody == Body::columns && kBreadth == Breadth::many && fits)
+    if (comes_in_bundles(key)) return bundle_of_lines<Strided, F, Sink>();
   if constexpr (kBody == Body::columns)
-    if (key.scope == Scope::lanes) return shared_by_lanes<Strided, F, Sink>();
+    if (key.scope == Scope::lanes && key.residency == Residency::none) return shared_by_lanes<Strided, F, Sink>();
   if constexpr (Sink::kMaps)
     return softmax<kBody, Dense, Strided, SomeColumns, F, Sink, kBreadth>(key, layout);
   else

@@ -77,6 +77,17 @@ inline std::vector<AxisNumbers> sorted_and_joined(std::vector<AxisNumbers> axes)
   return joined;
 }
 
+/// `axes` from far to near; far ones go to to.far, from `first` on. Returns where the next may go.
+inline int put_axes(Arguments& to, AxisGroup& group, const std::vector<AxisNumbers>& axes, int first = 0) {
+  group.rank = static_cast<int>(axes.size());
+  group.first_far = first;
+  for (int i = 0; i < group.rank; ++i) {
+    const AxisNumbers& axis = axes[static_cast<std::size_t>(group.rank - 1 - i)];
+    (i < kNearAxes ? group.near[i] : to.far[first + i - kNearAxes]) = axis;
+  }
+  return first + std::max(0, group.rank - kNearAxes);
+}
+
 /// Kept and reduced axes together; values lie row-major over the kept ones.
 inline std::vector<AxisNumbers> elementwise_axes(const Step& step) {
   std::vector<AxisNumbers> axes = numbers_of(step.kept);

@@ -20,7 +20,7 @@ class ResultsOfLane {
     if constexpr (NumberFold<F>) {
       using Result = ResultOf<F>;
       is_plain_ =
-          step.sink == SinkKind::store && step.repeat == 1 && step.tile.rank <= 1 && is_usual<Result>(step.output);
+          step.sink == SinkKind::store && step.repeat == 1 && step.results_follow && is_usual<Result>(step.output);
       is_own_ = is_own_type<Own<Result>>(step.output);
       bytes_ = (is_own_ ? static_cast<Index>(sizeof(Result)) : 2) * step.tile.near[0].out;
       to_ = step.out + first * bytes_;

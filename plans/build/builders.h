@@ -25,6 +25,9 @@ Schedule build_rows_in_cluster(const Problem&, const DeviceFacts&);
 Verdict can_rows_in_grid(const Problem&, const DeviceFacts&);
 Schedule build_rows_in_grid(const Problem&, const DeviceFacts&);
 
+Verdict can_columns_in_bundles(const Problem&, const DeviceFacts&);
+Schedule build_columns_in_bundles(const Problem&, const DeviceFacts&);
+
 Verdict can_columns_in_lanes(const Problem&, const DeviceFacts&);
 Schedule build_columns_in_lanes(const Problem&, const DeviceFacts&);
 
@@ -54,6 +57,9 @@ Verdict can_fold(const Problem&);
 
 /// Whether its rows had better come in bundles.
 bool suits_bundles(const Problem&, const DeviceFacts&);
+
+/// Whether lines of columns had better come in bundles.
+bool suits_columns_in_bundles(const Problem&, const DeviceFacts&);
 
 /// Whether lines of few columns and few rows had better be folded by lanes of a warp.
 bool suits_columns_in_lanes(const Problem&, const DeviceFacts&);

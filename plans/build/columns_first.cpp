@@ -17,9 +17,14 @@ constexpr Index kFewestColumns = 128;  // of 32 lanes with a vector each
 // Of runs that two lines of memory hold, for whoever folds those reads much that is others': sums of [A,K,r] over axes
 // 0 and 2 reach 0.83 to 0.87 of a stream so, and by blocks 0.53 where runs have 16 bytes, 0.81 of 64, 0.84 of 256.
 constexpr Index kShortRunBytes = 256, kFewestOfShort = 16;
+constexpr Index kLongestRunBytes = 2048;  // of a softmax's that are no whole vectors
+constexpr Index kFewestOfSoftmax = 4;     // which any other way reads in parts of sectors
 // Of one state: merging them costs more than an element does. Of 1024 and 4096 rows sums reach 0.89 and 0.93 of a
 // stream for 0.35 and 0.89 by rows_in_block, of 31 and 64 rows 0.21 and 0.37.
-constexpr Index kFewestRows = 512;
+constexpr Index kFewestRows = 512, kFewestOfSoftmaxRows = 32;
+// States of an output that all its columns merge for themselves, rather than in one launch more: of 81 columns each,
+// 8192 outputs of [128,8192,81] take 577 us (an H100).
+constexpr Index kWorthSpreading = 16;
 
 // Far to near, neighbours joined: states lie in the order of their numbers however axes are cut. A softmax's results
 // are neighbours where its elements are, or stay apart.
@@ -59,16 +64,19 @@ Problem along_runs(const Problem& problem) {
   return columns;
 }
 
-// Merges the states of all columns of each output, `parts` to a column. A softmax's have a number for each column: all
-// columns of a run get what they are together, so that what maps the elements sees columns, too.
-Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer states, Index parts) {
+// What maps a softmax's elements sees columns, too: all columns of a run get what they are together. Of few states each
+// column merges them for itself; of more they are merged once, and spread.
+enum class For { outputs, columns };
+
+// Merges the states of all columns of each output, `parts` to a column.
+Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer states, Index parts, For whom) {
   Step rows = fold_step(problem, Body::rows, tuning_for(device, question_of("columns_first", problem)));
   const Columns columns(problem);
   rows.kept = columns.axes;
   Step merge = merge_step(rows, states, parts);
   const Axis run = merge.kept[columns.run];
   merge.part = parts * run.size;
-  if (is_softmax(problem)) {
+  if (whom == For::columns) {
     merge.kept[columns.run].in = 0;
     merge.bytes_read *= static_cast<double>(run.size);
   } else {
@@ -79,6 +87,23 @@ Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer sta
   if (parts > 1) merge.reduced.push_back({.size = parts, .in = 1, .out = 0});
   if (run.in == parts) merge.reduced = {{.size = parts * run.size, .in = 1, .out = 0}};
   return merge;
+}
+
+// Copies the state of each output to all columns of its run.
+Step spread_to_columns(const Problem& problem, const DeviceFacts& device, const Step& merge, Buffer states) {
+  Step spread = merge;
+  const Columns columns(problem);
+  spread.kept = columns.axes;
+  std::vector<Axis> outputs = columns.axes;
+  outputs[columns.run].size = 1;
+  const std::vector<Axis> dense = dense_axes(outputs);
+  for (std::size_t i = 0; i < spread.kept.size(); ++i) spread.kept[i].in = i == columns.run ? 0 : dense[i].in;
+  spread.reduced = {};
+  spread.part = 1;
+  spread.in = states;
+  spread.bytes_read = merge.bytes_written;
+  merge_by_lanes(spread, device);
+  return spread;
 }
 
 }  // namespace
@@ -92,11 +117,13 @@ Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))
     return unwise("runs are whole vectors");
   const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
-  if (is_softmax(problem) && run > kShortRunBytes) return unwise("runs are long enough for lanes");
+  if (is_softmax(problem) && (run > kLongestRunBytes || (run > kShortRunBytes && has_whole_runs(problem))))
+    return unwise("runs are long enough for lanes");
   const Problem columns = along_runs(problem);
   if (columns.axes.kept.back().in != 1) return unwise("columns are no neighbours");
-  if (columns.axes.reduced_elements() < kFewestRows) return unwise("too little lies between its runs");
-  const Index fewest = run <= kShortRunBytes ? kFewestOfShort : kFewestColumns;
+  if (columns.axes.reduced_elements() < (is_softmax(problem) ? kFewestOfSoftmaxRows : kFewestRows))
+    return unwise("too little lies between its runs");
+  const Index fewest = is_softmax(problem) ? kFewestOfSoftmax : run <= kShortRunBytes ? kFewestOfShort : kFewestColumns;
   return columns.axes.kept.back().size < fewest ? unwise("too few columns lie side by side") : yes();
 }
 
@@ -109,12 +136,22 @@ Schedule build_columns_first(const Problem& problem, const DeviceFacts& device) 
   const Buffer states = workspace.place(states_bytes(whole, parts));
   Step fold = whole;
   divide_into_parts(fold, part, states);
-  Step merge = merge_of_runs(problem, device, states, parts);
+  const bool maps = is_softmax(problem), spreads = maps && parts * problem.axes.reduced.back().size >= kWorthSpreading;
+  Step merge = merge_of_runs(problem, device, states, parts, maps && !spreads ? For::columns : For::outputs);
   merge_by_lanes(merge, device);
-  const Buffer merged = is_softmax(problem) ? workspace.place(states_bytes(merge, 1)) : kOutput;
-  if (is_softmax(problem)) leave_states(merge, merged);
-  schedule.steps = {std::move(fold), std::move(merge)};
-  if (is_softmax(problem)) {
+  schedule.steps = {std::move(fold)};
+  if (!maps) {
+    schedule.steps.push_back(std::move(merge));
+  } else {
+    Buffer merged = workspace.place(states_bytes(merge, 1));
+    leave_states(merge, merged);
+    schedule.steps.push_back(merge);
+    if (spreads) {
+      Step spread = spread_to_columns(problem, device, merge, merged);
+      merged = workspace.place(states_bytes(spread, 1));
+      leave_states(spread, merged);
+      schedule.steps.push_back(std::move(spread));
+    }
     const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
     schedule.steps.push_back(elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged));
   }

@@ -72,6 +72,7 @@ Verdict can_columns_in_lanes(const Problem& problem, const DeviceFacts& device) 
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a line in columns_in_block");
   if (Verdict verdict = columns_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
+  if (suits_columns_in_bundles(problem, device)) return unwise("such lines come in bundles");
   return suits_columns_in_lanes(problem, device) ? yes() : unwise("a block has work enough");
 }
 

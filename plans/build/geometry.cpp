@@ -114,6 +114,7 @@ bool has_uneven_rows(const Step& step) {
 }
 
 Index tile_bytes(const Step& step) {
+  if (are_columns_in_bundles(step)) return step.reduced.front().in * step.reduced.front().size * element_bytes(step);
   const bool columns = step.kernel.body == Body::columns && !step.kept.empty();
   const Index width = columns ? std::min(panel_elements(step), step.kept.back().size) : 1;
   const Checked bytes = Checked(step.part) * width * element_bytes(step);
@@ -136,7 +137,13 @@ Index shared_bytes_for(Index blocks, const DeviceFacts& device) {
 }
 
 bool are_columns_in_lanes(const Step& step) {
-  return step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes;
+  return step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes &&
+         step.kernel.residency != Residency::shared;
+}
+
+bool are_columns_in_bundles(const Step& step) {
+  return step.kernel.body == Body::columns && step.kernel.scope == Scope::lanes &&
+         step.kernel.residency == Residency::shared;
 }
 
 Index tiles_of_block(const Step& step) {
@@ -144,7 +151,7 @@ Index tiles_of_block(const Step& step) {
   if (step.kernel.body == Body::columns && step.kernel.scope == Scope::block && !step.kept.empty())
     return ceil_divide(elements(step.kept) / step.kept.back().size * panels(step), step.launch.grid[1]);
   if (step.kernel.scope != Scope::lanes) return 1;
-  if (step.kernel.residency == Residency::shared)
+  if (step.kernel.residency == Residency::shared)  // bundles
     return step.kernel.tuning.panel_bytes / std::max<Index>(1, tile_bytes(step));
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = static_cast<Index>(tuning.lanes_per_row) * tuning.vector_bytes * tuning.unroll;

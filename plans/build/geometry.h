@@ -30,11 +30,12 @@ void settle_partly(Step& step, Index room);
 /// The share of its elements that a softmax reads again: all, none, or what settle_partly() left without room.
 double share_again(const Step& step);
 
-/// Bytes of elements that one block folds: a row, a panel, or its part of one.
+/// Bytes of elements that one block folds: a row, a panel, or its part of one; a line of columns in bundles.
 Index tile_bytes(const Step& step);
 
-/// Whether lanes of a warp share a line's columns, and a block takes several lines.
+/// Whether lanes of a warp share a line's columns, and a block takes several lines; and whether lines come in bundles.
 bool are_columns_in_lanes(const Step& step);
+bool are_columns_in_bundles(const Step& step);
 
 /// Rows that a block of the scope lanes folds at once, several a group of lanes when rows are shorter than its loads;
 /// or panels of a block of columns.

@@ -92,6 +92,8 @@ Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) 
 Verdict can_columns_in_block(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   const Verdict apt = columns_are_apt(problem, device);
+  if (apt.kind == Verdict::Kind::yes && suits_columns_in_bundles(problem, device))
+    return unwise("such lines come in bundles");
   if (apt.kind == Verdict::Kind::yes && suits_columns_in_lanes(problem, device))
     return unwise("lanes of a warp are enough for so short a line");
   return shared_or(apt, problem, device);

@@ -2,7 +2,7 @@
 // one long row; a lane, or a few, fold a row from there. A softmax also takes longer rows, one a bundle, which all
 // lanes of a block fold: those that are no whole packs.
 #include "plans/build/builders.h"
-#include "plans/build/geometry.h"
+#include "plans/build/bundles.h"
 #include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
@@ -14,13 +14,10 @@ namespace {
 
 constexpr Index kWarp = 32;
 constexpr Index kKeptBytes = 96;      // of numbers of a row that a lane of a softmax keeps: kernels/cuda/arguments.h
-constexpr Index kArrivalBytes = 64;   // as there
-constexpr Index kMostPlaces = 4;      // that bundles travel through: as there
 constexpr Index kBatches = 16;        // that a lane folds one after the other, of kBatchLoads loads each
 constexpr Index kBatchLoads = 4;      // of one element, or half as many of whole packs
 constexpr Index kBankBytes = 128;     // what shared memory hands out at a time
 constexpr Index kTimesABank = 2;      // that a load may ask for a bank and still keep up with memory
-constexpr Index kUnitBytes = 16;      // of bulk copies
 constexpr Index kThreads = 768;       // of a multiprocessor that fold short rows
 constexpr Index kFewestThreads = 64;  // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly
@@ -63,12 +60,6 @@ struct Bundles {
   Index threads, lanes, rows, blocks, places;
   Index bytes(const Row& row) const { return rows * row.bytes(); }
 };
-
-Index place_bytes(Index bundle_bytes) { return round_up(bundle_bytes, kUnitBytes) + kUnitBytes; }
-
-Index places_of(Index blocks, Index bundle_bytes, Index most, const DeviceFacts& device) {
-  return std::min(most, (shared_bytes_for(blocks, device) - kArrivalBytes) / place_bytes(bundle_bytes));
-}
 
 // Few enough that no bank of shared memory is asked for too often; as many as keep a row, as there are, and as let a
 // block's rows into its room.

@@ -29,6 +29,9 @@ constexpr Index kLineBytes = 128;                   // parts of a row end where 
 constexpr Index kManyOutputs = 1024;                // whose states are too few for a block each
 constexpr Index kStatesOfWarp = 1024;               // more of one output are a block's
 constexpr int kThreadsOfLanes = 256;
+// Outputs of a multiprocessor from which lanes have several states each: a warp that meets over 30 of [8194,6] columns
+// takes 540 instructions (counted).
+constexpr Index kOutputsOfLanes = 64, kStatesOfLane = 4;
 
 bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; }
 
@@ -172,8 +175,10 @@ bool wants_split(const Problem& problem, const DeviceFacts& device) {
 
 void merge_by_lanes(Step& merge, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || merge.part > kStatesOfWarp) return;
+  const bool many = elements(merge.kept) >= kOutputsOfLanes * Index{device.multiprocessors};
+  const Index lanes = ceil_power_of_two(many ? ceil_divide(merge.part, kStatesOfLane) : merge.part);
   merge.kernel.scope = Scope::lanes;
-  merge.kernel.tuning.lanes_per_row = static_cast<int>(std::min<Index>(device.lanes, ceil_power_of_two(merge.part)));
+  merge.kernel.tuning.lanes_per_row = static_cast<int>(std::min<Index>(device.lanes, lanes));
   merge.launch.block = kThreadsOfLanes;
   const Index rows_of_block = kThreadsOfLanes / merge.kernel.tuning.lanes_per_row;
   merge.launch.grid = {1, ceil_divide(elements(merge.kept), rows_of_block), 1};

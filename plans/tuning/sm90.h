@@ -77,6 +77,8 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_grid"},
      {.threads = 256, .unroll = 4}, Residency::shared, kBarriers},
 
+    {{.strategy = "columns_in_bundles"},
+     {.threads = 256, .unroll = 4}, Residency::shared, kLoads},
     {{.strategy = "columns_in_lanes"},
      {.threads = 256, .unroll = 8}, Residency::none, kRuns},
 

@@ -7,10 +7,20 @@
 namespace ndfold::test {
 namespace {
 
-constexpr const char* kStrategies[] = {
-    "rows_in_bundles",  "rows_in_lanes",     "rows_in_block",      "rows_in_cluster", "rows_in_grid",
-    "columns_in_lanes", "columns_in_block",  "columns_in_cluster", "columns_in_grid", "split",
-    "columns_first",    "permute_then_rows", "softmax_chain"};
+constexpr const char* kStrategies[] = {"rows_in_bundles",
+                                       "rows_in_lanes",
+                                       "rows_in_block",
+                                       "rows_in_cluster",
+                                       "rows_in_grid",
+                                       "columns_in_bundles",
+                                       "columns_in_lanes",
+                                       "columns_in_block",
+                                       "columns_in_cluster",
+                                       "columns_in_grid",
+                                       "split",
+                                       "columns_first",
+                                       "permute_then_rows",
+                                       "softmax_chain"};
 
 struct Case {
   AnyRequest request;

@@ -24,7 +24,7 @@ class sanitizer : public OnDevice {
         workspace(plan->workspace_bytes());
     std::byte* const first = in_memory.data() + shift * width;
     // initcheck takes no more than 32 bytes of a bulk store for written: here they were, by something else.
-    if (strategy == "rows_in_bundles")
+    if (strategy == "rows_in_bundles" || strategy == "columns_in_bundles")
       queue_.upload(out_memory.data(), std::vector<std::byte>(out_bytes, std::byte{0xa5}).data(), out_bytes);
     queue_.upload(first, static_cast<std::byte*>(in.data()) + span.low * width, bytes);
     const Status status = plan->run(first - span.low * width, out_memory.data(),
@@ -63,8 +63,8 @@ class sanitizer : public OnDevice {
       Sizes sizes;
       AxisSet axes;
     };
-    const Shape kShapes[] = {{{3, 2300}, {1}},     {{9, 333}, {1}},      {{701, 24}, {1}},
-                             {{7, 3, 40}, {0, 2}}, {{7, 3, 41}, {0, 2}}, {{700, 19}, {0}}};
+    const Shape kShapes[] = {{{3, 2300}, {1}},     {{9, 333}, {1}},  {{701, 24}, {1}},   {{7, 3, 40}, {0, 2}},
+                             {{7, 3, 41}, {0, 2}}, {{700, 19}, {0}}, {{30, 40, 7}, {1}}, {{30, 5, 8, 7}, {1, 3}}};
     for (const Shape& shape : kShapes) {
       const Sizes out = output_sizes(shape.sizes, shape.axes);
       expect_each(ReduceSpec{.op = op, .axes = shape.axes}, type, default_output(op, type), shape.sizes, out, values);
@@ -80,6 +80,8 @@ class sanitizer : public OnDevice {
       expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {2, 20001}, {2, 20001});
       expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 40}, {4, 6, 5, 40});
       expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {4, 6, 5, 41}, {4, 6, 5, 41});
+      expect_each(SoftmaxSpec{.axes = {1}, .kind = kind}, type, type, {30, 40, 7}, {30, 40, 7});
+      expect_each(SoftmaxSpec{.axes = {1, 3}, .kind = kind}, type, type, {30, 5, 8, 7}, {30, 5, 8, 7});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {1300, 9}, {1300, 9});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {40, 70}, {40, 70});
       expect_each(SoftmaxSpec{.axes = {0}, .kind = kind}, type, type, {40, 603}, {40, 603});

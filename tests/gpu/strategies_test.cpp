@@ -118,15 +118,16 @@ Tally expect_forced(Subjects subjects) {
 }
 
 TEST_F(strategies, softmax_by_each) {
-  expect_all(expect_forced(softmaxes), {"nothing", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid",
-                                        "columns_in_lanes", "columns_in_block", "columns_in_cluster", "columns_in_grid",
-                                        "split", "columns_first", "permute_then_rows", "softmax_chain"});
+  expect_all(expect_forced(softmaxes),
+             {"nothing", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_bundles",
+              "columns_in_lanes", "columns_in_block", "columns_in_cluster", "columns_in_grid", "split", "columns_first",
+              "permute_then_rows", "softmax_chain"});
 }
 
 TEST_F(strategies, reductions_by_each) {
-  expect_all(expect_forced(reductions),
-             {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "columns_in_lanes",
-              "columns_in_block", "columns_in_cluster", "split", "columns_first", "permute_then_rows"});
+  expect_all(expect_forced(reductions), {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster",
+                                         "columns_in_bundles", "columns_in_lanes", "columns_in_block",
+                                         "columns_in_cluster", "split", "columns_first", "permute_then_rows"});
 }
 
 TEST_F(strategies, softmax_in_place_by_each) {

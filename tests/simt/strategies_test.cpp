@@ -47,9 +47,9 @@ TEST(strategies, softmax_by_each) {
         run_forced(SoftmaxSpec{.axes = shape.axes, .kind = kind, .scale = 0.7, .alpha = 1.3}, in, out, device, strategy,
                    tally);
       }
-  expect_all(tally, {"nothing", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid", "columns_in_lanes",
-                     "columns_in_block", "columns_in_cluster", "columns_in_grid", "split", "columns_first",
-                     "permute_then_rows", "softmax_chain"});
+  expect_all(tally, {"nothing", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "rows_in_grid",
+                     "columns_in_bundles", "columns_in_lanes", "columns_in_block", "columns_in_cluster",
+                     "columns_in_grid", "split", "columns_first", "permute_then_rows", "softmax_chain"});
 }
 
 // Indices and states of three numbers in two layouts will do: where elements lie is the same for all folds.
@@ -68,8 +68,9 @@ void reduce_by_each(std::initializer_list<ReduceOp> ops, std::initializer_list<L
           run_forced(ReduceSpec{.op = op, .axes = shape.axes}, in, out, device, strategy, tally);
         }
     }
-  expect_all(tally, {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "columns_in_lanes",
-                     "columns_in_block", "columns_in_cluster", "split", "columns_first", "permute_then_rows"});
+  expect_all(tally, {"nothing", "copy", "rows_in_lanes", "rows_in_block", "rows_in_cluster", "columns_in_bundles",
+                     "columns_in_lanes", "columns_in_block", "columns_in_cluster", "split", "columns_first",
+                     "permute_then_rows"});
 }
 
 TEST(strategies, sum_by_each) {

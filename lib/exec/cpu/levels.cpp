@@ -21,9 +21,11 @@ namespace {
 
 constexpr Level kLevels[] = {
     {"baseline", simd_baseline::catalog, [] { return true; }},
-#ifdef NDFOLD_X86_LEVELS
+#ifdef NDFOLD_HAS_avx2
     {"avx2", simd_avx2::catalog,
      [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"); }},
+#endif
+#ifdef NDFOLD_HAS_avx512
     {"avx512", simd_avx512::catalog,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
