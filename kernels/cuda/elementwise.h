@@ -134,8 +134,8 @@ template <int kMaps, class Source, class Out, class Map>
   }
 }
 
-/// kCount packs, all loads before the first is mapped.
-template <int kCount, int kMaps, class Source, class Out, class Map>
+/// kCount packs, all loads before the first is mapped. kVectors: results are stored in whole vectors.
+template <int kCount, bool kVectors, int kMaps, class Source, class Out, class Map>
 __device__ void map_batch(const Arguments& step, const MappedPacks& packs, const Map (&maps)[kMaps],
                           const typename Source::Element*& from, Out*& to) {
   using P = Pack<typename Source::Element, Source::kSize>;
@@ -143,20 +143,37 @@ __device__ void map_batch(const Arguments& step, const MappedPacks& packs, const
 #pragma unroll
   for (int u = 0; u < kCount; ++u, from += packs.in_pitch) batch[u] = *reinterpret_cast<const P*>(from);
 #pragma unroll
-  for (int u = 0; u < kCount; ++u, to += packs.out_pitch)
-    store_pack(mapped<kMaps, Source, Out>(batch[u], maps).at, to, step.lane_axis.out, 0, Source::kSize);
+  for (int u = 0; u < kCount; ++u, to += packs.out_pitch) {
+    const auto results = mapped<kMaps, Source, Out>(batch[u], maps);
+    if constexpr (kVectors)
+      store_whole(results.at, to);
+    else
+      store_elements(results.at, to, step.lane_axis.out, 0, Source::kSize);
+  }
 }
 
+template <bool kVectors, int kMaps, class Source, class Out, int kUnroll, class Map>
+__device__ void map_batches(const Arguments& step, const MappedPacks& packs, const Map (&maps)[kMaps], Out* to) {
+  const auto* from = reinterpret_cast<const typename Source::Element*>(step.in) + packs.in;
+  int left = packs.count;
+  for (; left >= kUnroll; left -= kUnroll) map_batch<kUnroll, kVectors, kMaps, Source>(step, packs, maps, from, to);
+  for (; left >= 2; left -= 2) map_batch<2, kVectors, kMaps, Source>(step, packs, maps, from, to);
+  if (left > 0) map_batch<1, kVectors, kMaps, Source>(step, packs, maps, from, to);
+}
+
+/// Where results of a pack are neighbours, and those of one lie in a vector, so do those of all: it is asked once.
 template <int kMaps, class Source, class Out, int kUnroll, class Map>
 __device__ void map_packs(const Arguments& step, const MappedPacks& packs) {
+  constexpr int kSize = Source::kSize;
   Map maps[kMaps];
   load_maps<kMaps, typename Source::Value>(step, packs, 0, kMaps, maps);
-  const auto* from = reinterpret_cast<const typename Source::Element*>(step.in) + packs.in;
-  Out* to = reinterpret_cast<Out*>(step.out) + packs.out;
-  int left = packs.count;
-  for (; left >= kUnroll; left -= kUnroll) map_batch<kUnroll, kMaps, Source>(step, packs, maps, from, to);
-  for (; left >= 2; left -= 2) map_batch<2, kMaps, Source>(step, packs, maps, from, to);
-  if (left > 0) map_batch<1, kMaps, Source>(step, packs, maps, from, to);
+  Out* const to = reinterpret_cast<Out*>(step.out) + packs.out;
+  const bool vectors = kSize == 1 || (step.lane_axis.out == 1 && packs.out_pitch % kStored<Out, kSize> == 0 &&
+                                      is_aligned_for_stores<Out, kSize>(to));
+  if (vectors)
+    map_batches<true, kMaps, Source, Out, kUnroll>(step, packs, maps, to);
+  else
+    map_batches<false, kMaps, Source, Out, kUnroll>(step, packs, maps, to);
 }
 
 template <class Source, class Out, class Tuning>

@@ -196,6 +196,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) few_rows(co
   if constexpr (Few::kPacks > 1)
     if (step.packs_of_lane > 1)
       return fold_few_rows<Source, F, Few::kPacks, Few::kLoads / Few::kPacks>(step, fold, lanes);
+  if constexpr (Few::kDear) {  // what is not there is folded, too
+    if (step.reduced <= 2) return fold_few_rows<Source, F, 1, 2>(step, fold, lanes);
+    if (step.reduced <= 4) return fold_few_rows<Source, F, 1, 4>(step, fold, lanes);
+  }
   fold_few_rows<Source, F, 1, Few::kLoads>(step, fold, lanes);
 }
 

@@ -110,6 +110,12 @@ double cycles_of_output(const Line& line, const Problem& problem, Index lanes) {
          cycles.meeting * std::countr_zero(static_cast<std::uint64_t>(lanes)) + cycles.output;
 }
 
+// Bytes of a bundle of which a block has room for two.
+Index room_of_bundle(const Line& line, const DeviceFacts& device) {
+  const Index room = shared_bytes_for(1, device) - kArrivalBytes - line.table_bytes();
+  return std::min(kLongestLineBytes, room / 2 - 2 * kUnitBytes);
+}
+
 // As many whole turns of a block's lanes as a bundle of so many bytes has lines for.
 Bundle bundle_of(Index bytes, Index lanes, double cycles, const Line& line, Index threads) {
   const Index at_once = threads / lanes, most = std::max<Index>(1, bytes / line.bytes());
@@ -118,13 +124,13 @@ Bundle bundle_of(Index bytes, Index lanes, double cycles, const Line& line, Inde
   return {.lanes = lanes, .lines = lines, .cycles = static_cast<double>(turns) * cycles / static_cast<double>(lines)};
 }
 
-Bundle best_bundle(const Line& line, const Problem& problem, Index threads) {
+Bundle best_bundle(const Line& line, const Problem& problem, Index threads, Index room) {
   Bundle best;
   for (Index lanes = 1; lanes <= std::min<Index>(kWarp, line.rows); lanes *= 2) {
     if (ceil_divide(line.rows, lanes) > kMostOfLane) continue;
     const double cycles = cycles_of_output(line, problem, lanes);
     for (Index bytes = kBundleBytes; bytes <= kLongestLineBytes; bytes += kBundleBytes) {
-      const Bundle bundle = bundle_of(bytes, lanes, cycles, line, threads);
+      const Bundle bundle = bundle_of(std::min(bytes, room), lanes, cycles, line, threads);
       const double worth = bundle.lines > best.lines ? kWorthMoreLines : 1;
       if (best.lanes == 0 || bundle.cycles < worth * best.cycles) best = bundle;
     }
@@ -142,11 +148,12 @@ Places places_for(const Bundle& bundle, const Line& line, Index all, Index threa
   Places to{.blocks = kThreads / threads, .places = 0};
   const bool single = ceil_divide(all, bundle.lines) <= device.multiprocessors * to.blocks;
   const Index fewest = single ? 1 : 2, most = single ? 1 : maps ? kMostPlaces : 2;
-  for (; to.blocks > 0; --to.blocks) {
-    to.places = places_of(to.blocks, bundle.lines * line.bytes(), most, device, line.table_bytes());
-    if (to.places >= fewest) return to;
-  }
-  return {0, 0};
+  const auto places = [&] {
+    return places_of(to.blocks, bundle.lines * line.bytes(), most, device, line.table_bytes());
+  };
+  while (to.blocks > 1 && places() < fewest) --to.blocks;
+  to.places = places();
+  return to;
 }
 
 Index lines_of(const Problem& problem, const Line& line) { return problem.inputs / line.length; }
@@ -181,17 +188,11 @@ Verdict can_columns_in_bundles(const Problem& problem, const DeviceFacts& device
   const Line line = line_of(problem);
   if (line.length == 0) return no("its lines do not lie one after the other");
   if (line.outputs() < 2) return no("a line has one output: it is a row");
-  if (line.bytes() > kLongestLineBytes) return no("such lines do not fit a bundle");
+  if (line.bytes() > room_of_bundle(line, device)) return no("such lines do not fit a bundle");
+  if (line.rows > kWarp * kMostOfLane) return no("a warp does not fold so many elements at once");
   const bool is_looked_up = problem.axes.reduced.size() > 1;
   if (is_looked_up && line.length > kMostOfTable) return no("a line has too many places to look up");
   if (is_looked_up && folds_an_index(problem.fold)) return no("an index is looked up along one axis");
-  const TuningRow& tuned = tuning_for(device, question_of("columns_in_bundles", problem));
-  const Index threads = std::min(tuned.use.threads, device.threads_per_block);
-  const Bundle bundle = best_bundle(line, problem, threads);
-  if (bundle.lanes == 0) return no("a warp does not fold so many elements at once");
-  const bool maps = problem.kind == RequestKind::softmax;
-  if (places_for(bundle, line, lines_of(problem, line), threads, maps, device).places == 0)
-    return no("such lines do not fit a bundle");
   if (lines_of(problem, line) < 2 * Index{device.multiprocessors}) return unwise("lines are too few");
   return suits_blocks(problem, line) ? unwise("blocks load such columns as quickly") : yes();
 }
@@ -205,7 +206,7 @@ Schedule build_columns_in_bundles(const Problem& problem, const DeviceFacts& dev
   Step step = fold_step(problem, Body::columns, tuned);
   const Line line = line_of(problem);
   const Index threads = std::min(tuned.use.threads, device.threads_per_block), all = lines_of(problem, line);
-  const Bundle bundle = best_bundle(line, problem, threads);
+  const Bundle bundle = best_bundle(line, problem, threads, room_of_bundle(line, device));
   const Places to = places_for(bundle, line, all, threads, problem.kind == RequestKind::softmax, device);
   const Index bytes = bundle.lines * line.bytes();
   step.kernel.scope = Scope::lanes;

@@ -13,13 +13,15 @@ namespace ndfold {
 namespace {
 
 constexpr Index kWarp = 32;
-constexpr Index kKeptBytes = 96;      // of numbers of a row that a lane of a softmax keeps: kernels/cuda/arguments.h
-constexpr Index kBatches = 16;        // that a lane folds one after the other, of kBatchLoads loads each
-constexpr Index kBatchLoads = 4;      // of one element, or half as many of whole packs
-constexpr Index kBankBytes = 128;     // what shared memory hands out at a time
-constexpr Index kTimesABank = 2;      // that a load may ask for a bank and still keep up with memory
-constexpr Index kThreads = 768;       // of a multiprocessor that fold short rows
-constexpr Index kFewestThreads = 64;  // of a block that folds long ones
+constexpr Index kKeptBytes = 96;       // of numbers of a row that a lane of a softmax keeps: kernels/cuda/arguments.h
+constexpr Index kBatches = 16;         // that a lane folds one after the other, of kBatchLoads loads each
+constexpr Index kBatchLoads = 4;       // of one element, or half as many of whole packs
+constexpr Index kBankBytes = 128;      // what shared memory hands out at a time
+constexpr Index kTimesABank = 2;       // that a load may ask for a bank and still keep up with memory
+constexpr Index kTimesOfTwoLooks = 4;  // of single elements, where what lanes meet over costs more than their elements
+constexpr Index kOwnLoops = 7;         // loads of a lane, which have loops of their own: kernels/cuda/bundle_folds.h
+constexpr Index kThreads = 768;        // of a multiprocessor that fold short rows
+constexpr Index kFewestThreads = 64;   // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly
 constexpr Index kFewMore = 8;              // 1/8 more turns than a block must take
 constexpr Index kThreadsOfFewRows = 128;   // a block's only rows, a warp each
@@ -27,6 +29,7 @@ constexpr Index kThreadsOfFewRows = 128;   // a block's only rows, a warp each
 struct Row {
   Index length, element_bytes;
   Index pack;         // elements of a load from shared memory
+  Index times;        // that it may ask for a bank
   Index of_lane = 0;  // loads, at most
   Index loads() const { return length / pack; }
   Index bytes() const { return length * element_bytes; }
@@ -41,6 +44,7 @@ Row row_of(const Problem& problem, const Tuning& tuning) {
   return {.length = length,
           .element_bytes = element,
           .pack = pack,
+          .times = !softmax && pack == 1 && looks_twice(problem.fold) ? kTimesOfTwoLooks : kTimesABank,
           .of_lane = softmax ? std::max<Index>(1, kept / pack) : of_fold};
 }
 
@@ -66,12 +70,14 @@ struct Bundles {
 Index lanes_of_row(const Row& row, Index rows_of_block, Index threads, Index room) {
   const Index load_bytes = row.pack * row.element_bytes;
   const Index even = row.loads() & -row.loads();
-  const Index for_banks = std::min(even, kBankBytes / load_bytes) / kTimesABank;
+  const Index for_banks = std::min(even, kBankBytes / load_bytes) / row.times;
+  const bool halves_suit = row.times > kTimesABank && row.loads() > kOwnLoops && row.loads() % 2 == 0;
+  const Index for_loops = halves_suit && row.loads() / 2 <= kOwnLoops ? 2 : 1;
   const Index for_length = ceil_power_of_two(ceil_divide(row.loads(), row.of_lane));
   const Index for_room = ceil_power_of_two(ceil_divide(threads * row.bytes(), room + room / 2));
   const Index idle = floor_power_of_two(threads / rows_of_block);
   const Index useful = std::min(kWarp, ceil_power_of_two(row.loads()));
-  return std::clamp(std::max({for_banks, for_length, for_room, idle}), Index{1}, useful);
+  return std::clamp(std::max({for_banks, for_loops, for_length, for_room, idle}), Index{1}, useful);
 }
 
 // Whole turns of a block's lanes, as many as a place has room for, if no block takes more than an eighth more than it

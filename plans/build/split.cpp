@@ -7,6 +7,7 @@
 
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
+#include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 #include "plans/typing.h"
@@ -56,6 +57,15 @@ double time_of_parts(Index tiles, Index parts, Index resident, const DeviceFacts
   return (waves + (rest > 0 ? taken(ceil_divide(rest, device.multiprocessors)) : 0)) / static_cast<double>(parts);
 }
 
+// How much longer lanes take for their rows of a part, because states of columns meet after them.
+double time_with_meeting(const Step& whole, Index parts) {
+  constexpr double kMeeting = 8, kMeetingOfTwoLooks = 24;  // rows of a lane
+  const Index across = whole.kernel.tuning.panel_bytes / whole.kernel.tuning.vector_bytes;
+  if (whole.kernel.body != Body::columns || across == 0) return 1;
+  const double rows = static_cast<double>(ceil_divide(elements(whole.reduced), parts) * across) / whole.launch.block;
+  return 1 + (looks_twice(whole.kernel.fold) ? kMeetingOfTwoLooks : kMeeting) / std::max(1.0, rows);
+}
+
 // As many as keep all multiprocessors busy; where much is read, as few more as leave none of them waiting for long.
 // Softmaxes of [16384,16383] and [4096,50257] axis 0 have 133 and 406 tiles, whose folds by a block each took 490 and
 // 365 us; 256 tiles of as many bytes as the former take 260.
@@ -66,7 +76,9 @@ Index parts_of_tile(const Step& whole, Index tiles, const DeviceFacts& device) {
   const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
   if (many || reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
   const Index resident = resident_blocks(whole, device);
-  const auto time = [&](Index parts) { return time_of_parts(tiles, parts, resident, device); };
+  const auto time = [&](Index parts) {
+    return time_of_parts(tiles, parts, resident, device) * time_with_meeting(whole, parts);
+  };
   double least = time(fewest);
   for (Index parts = fewest + 1; parts <= fewest + kMore; ++parts) least = std::min(least, time(parts));
   if (time(fewest) <= kWorthMore * least) return fewest;

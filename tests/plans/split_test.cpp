@@ -30,6 +30,12 @@ TEST(Split, LeavesNoMultiprocessorWaiting) {
   EXPECT_EQ(blocks_of(little[0]), 133);
 }
 
+// 545 tiles that leave some waiting: but six parts of a tile would have 11 rows a lane, and 16 states to meet over.
+TEST(Split, PartsHaveRowsEnoughForTheirMeeting) {
+  const auto steps = split(reduce_of(ReduceOp::var, dense(DType::f32, {1056, 34848}), {0}));
+  EXPECT_LE(blocks_of(steps[0]), 2 * 545);
+}
+
 TEST(Split, FewStatesOfManyOutputsAreMergedByLanes) {
   const auto many = split(softmax_of({16384, 16383}, {0}));
   ASSERT_EQ(many.size(), 3U);
