@@ -166,8 +166,8 @@ Index lines_of(const Problem& problem, const Line& line) { return problem.inputs
 bool suits_blocks(const Problem& problem, const Line& line) {
   constexpr Index kVectorBytes = 16, kFewestBytes = 64, kWideBytes = 192, kFewestRows = 4, kWideSoftmaxBytes = 128,
                   kFewestKept = 16;
-  if (line.kept.size() != 1 || line.kept.back().in != 1 || line.reduced.size() != 1) return false;
-  const Index bytes = line.outputs() * line.element_bytes;
+  if (line.kept.back().in != 1 || line.reduced.size() != 1) return false;
+  const Index bytes = line.kept.back().size * line.element_bytes;
   const bool even = bytes % kVectorBytes == 0;
   if (problem.kind == RequestKind::softmax)
     return bytes >= kWideSoftmaxBytes && line.rows >= kFewestKept && (even || line.element_bytes > 2);

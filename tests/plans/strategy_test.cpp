@@ -138,6 +138,8 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"columns_in_bundles", sum_of({kMillion, 3, 65}, {0}, kH200), Kind::no, "such lines do not fit a bundle"},
       {"columns_in_bundles", sum_of({kMillion, 3, 65}, {2}, kH200), Kind::no, "a line has one output: it is a row"},
       {"columns_in_bundles", sum_of({100, 65, 3}, {1}, kH200), Kind::unwise, "lines are too few"},
+      {"columns_in_bundles", sum_of({kMillion, 16, 16}, {1}, kH200), Kind::unwise,
+       "blocks load such columns as quickly"},
       {"columns_in_lanes", sum_of({kMillion, 65, 3}, {1}, kHost), Kind::no,
        "a CPU's lanes share a line in columns_in_block"},
       {"columns_in_lanes", sum_of({kMillion, 16, 16}, {1}, kH200), Kind::unwise, "a block has work enough"},
