@@ -14,12 +14,13 @@ namespace ndfold {
 namespace {
 
 constexpr int kWarp = 32, kBanks = 32, kBankBytes = 4;
-constexpr Index kMostOfLane = 128;              // 16 batches: kernels/cuda/columns_in_bundles.h
-constexpr Index kBundleBytes = 16 * 1024;       // of several lines
-constexpr Index kLongestLineBytes = 56 * 1024;  // two blocks have room for two
-constexpr Index kMostOfTable = 1 << 16;         // elements of a line whose places are numbers of 16 bits
-constexpr Index kThreads = 1024;                // of a multiprocessor
-constexpr Index kPlaceBytes = 2;                // of an element in a table of places
+constexpr Index kMostOfLane = 128;           // 16 batches: kernels/cuda/columns_in_bundles.h
+constexpr Index kBundleBytes = 16 * 1024;    // of several lines
+constexpr Index kLongLineBytes = 56 * 1024;  // of which two blocks have room for two; else one has twice the threads
+constexpr Index kLongestLineBytes = 112 * 1024;  // of which one block has: a softmax's, else read from memory twice
+constexpr Index kMostOfTable = 1 << 16;          // elements of a line whose places are numbers of 16 bits
+constexpr Index kThreads = 1024;                 // of a multiprocessor
+constexpr Index kPlaceBytes = 2;                 // of an element in a table of places
 
 // Cycles that a warp takes of a multiprocessor: a quarter of its instructions, or its turns at shared memory.
 struct Cycles {
@@ -111,9 +112,10 @@ double cycles_of_output(const Line& line, const Problem& problem, Index lanes) {
 }
 
 // Bytes of a bundle of which a block has room for two.
-Index room_of_bundle(const Line& line, const DeviceFacts& device) {
+Index room_of_bundle(const Line& line, const Problem& problem, const DeviceFacts& device) {
   const Index room = shared_bytes_for(1, device) - kArrivalBytes - line.table_bytes();
-  return std::min(kLongestLineBytes, room / 2 - 2 * kUnitBytes);
+  const Index longest = problem.kind == RequestKind::softmax ? kLongestLineBytes : kLongLineBytes;
+  return std::min(longest, room / 2 - 2 * kUnitBytes);
 }
 
 // As many whole turns of a block's lanes as a bundle of so many bytes has lines for.
@@ -129,7 +131,7 @@ Bundle best_bundle(const Line& line, const Problem& problem, Index threads, Inde
   for (Index lanes = 1; lanes <= std::min<Index>(kWarp, line.rows); lanes *= 2) {
     if (ceil_divide(line.rows, lanes) > kMostOfLane) continue;
     const double cycles = cycles_of_output(line, problem, lanes);
-    for (Index bytes = kBundleBytes; bytes <= kLongestLineBytes; bytes += kBundleBytes) {
+    for (Index bytes = kBundleBytes; bytes <= kLongLineBytes; bytes += kBundleBytes) {
       const Bundle bundle = bundle_of(std::min(bytes, room), lanes, cycles, line, threads);
       const double worth = bundle.lines > best.lines ? kWorthMoreLines : 1;
       if (best.lanes == 0 || bundle.cycles < worth * best.cycles) best = bundle;
@@ -188,7 +190,7 @@ Verdict can_columns_in_bundles(const Problem& problem, const DeviceFacts& device
   const Line line = line_of(problem);
   if (line.length == 0) return no("its lines do not lie one after the other");
   if (line.outputs() < 2) return no("a line has one output: it is a row");
-  if (line.bytes() > room_of_bundle(line, device)) return no("such lines do not fit a bundle");
+  if (line.bytes() > room_of_bundle(line, problem, device)) return no("such lines do not fit a bundle");
   if (line.rows > kWarp * kMostOfLane) return no("a warp does not fold so many elements at once");
   const bool is_looked_up = problem.axes.reduced.size() > 1;
   if (is_looked_up && line.length > kMostOfTable) return no("a line has too many places to look up");
@@ -205,8 +207,9 @@ Schedule build_columns_in_bundles(const Problem& problem, const DeviceFacts& dev
   const TuningRow& tuned = tuning_for(device, question_of("columns_in_bundles", problem));
   Step step = fold_step(problem, Body::columns, tuned);
   const Line line = line_of(problem);
-  const Index threads = std::min(tuned.use.threads, device.threads_per_block), all = lines_of(problem, line);
-  const Bundle bundle = best_bundle(line, problem, threads, room_of_bundle(line, device));
+  const Index wanted = Index{tuned.use.threads} * (line.bytes() > kLongLineBytes ? 2 : 1);
+  const Index threads = std::min<Index>(wanted, device.threads_per_block), all = lines_of(problem, line);
+  const Bundle bundle = best_bundle(line, problem, threads, room_of_bundle(line, problem, device));
   const Places to = places_for(bundle, line, all, threads, problem.kind == RequestKind::softmax, device);
   const Index bytes = bundle.lines * line.bytes();
   step.kernel.scope = Scope::lanes;

@@ -43,6 +43,7 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_bundles", sum_of({kMillion, 65, 3}, {1}, kH200)},
       {"columns_in_bundles", reduce_of(ReduceOp::var, dense(DType::f16, {100000, 2, 80, 2, 2}), {1, 3}, kA100)},
       {"columns_in_bundles", softmax_of({kMillion, 5, 3}, {1}, kH200)},
+      {"columns_in_bundles", softmax_of({4096, 1025, 17}, {1}, kH200)},
       {"columns_in_lanes", reduce_of(ReduceOp::sum, dense(DType::i32, {kMillion, 65, 3}), {1}, kH200)},
       {"columns_in_block", sum_of({kMillion, 16, 16}, {1}, kH200)},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kH200)},
