@@ -75,6 +75,12 @@ struct UnscaledRaisedPower {
   [[gnu::always_inline]] Lanes<float> operator()(Lanes<float> x) const { return RaisedPower::of_scaled(x); }
 };
 
+/// work(the raised power of so scaled elements).
+template <class Work>
+[[gnu::always_inline]] inline auto with_raised_power(float scale, const Work& work) {
+  return scale == 1 ? work(UnscaledRaisedPower()) : work(RaisedPower(splat<Lanes<float>>(scale)));
+}
+
 template <class A>
 bool are_all(Mask<A> mask) {
   return bits_of(mask) == (1u << kLanes<Lanes<A>>)-1;

@@ -56,7 +56,7 @@ class SoftmaxFold {
     tree_.start();
     for (Index i = 0; i < n; i += kPowerLeaf<A>) {
       const Index count = std::min(kPowerLeaf<A>, n - i);
-      tree_.push(raised_sum(x + i, count), count);
+      tree_.push(with_raised_power(scale_, [&](const auto& power) { return raised_sum(x + i, count, power); }), count);
     }
     const V sum = splat<V>(tree_.result());
     if (are_all(TameSums(1)(sum))) {
@@ -68,9 +68,9 @@ class SoftmaxFold {
   }
 
   // As add_powers: whoever makes a sum, it has the same bits.
-  [[gnu::noinline, gnu::flatten]] V raised_sum(const T* x, Index n) const {
+  template <class Power>
+  [[gnu::noinline, gnu::flatten]] V raised_sum(const T* x, Index n, const Power raised) const {
     constexpr int kWidth = kLanes<V>;
-    const RaisedPower raised(splat<V>(scale_));
     const Index ahead = kBlock + ahead_elements<T>();
     PowerSums<V> to;
     Index i = 0;

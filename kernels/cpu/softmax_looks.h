@@ -78,6 +78,17 @@ struct ResultAgain {
   }
 };
 
+/// The same from powers that are raised again, once it is known that their sum is tame.
+template <class Power>
+struct RaisedResultAgain {
+  using V = Lanes<float>;
+  Power power_of;
+  V most, factor;
+  RaisedResultAgain(const Power& power, double alpha, double by)
+      : power_of(power), most(splat<V>(most_of_softmax<float>(alpha))), factor(splat<V>(static_cast<float>(by))) {}
+  [[gnu::always_inline]] V operator()(V x) const { return at_most(power_of(x) * factor, most); }
+};
+
 /// For a fold, which has none.
 struct NoResult {};
 

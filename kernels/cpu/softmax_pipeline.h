@@ -107,8 +107,7 @@ class SoftmaxPipeline {
   }
 
   void raised_turn(Row next) {
-    if (take_raised(scale_ == 1 ? powers_beside_results(UnscaledRaisedPower(), next)
-                                : powers_beside_results(raised(), next)))
+    if (take_raised(with_raised_power(scale_, [&](const auto& power) { return powers_beside_results(power, next); })))
       return;
     is_far_ = true;
     find_maximum(current_);
