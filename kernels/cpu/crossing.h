@@ -100,7 +100,12 @@ template <bool kStreams, class T, class V = LanesOf<NumberOf<T>>>
   V v[kWidth];
   unrolled<kWidth>([&](auto j) { v[j] = load<V>(from + j * pitch); });
   transpose_squares<kWidth>(v);
-  unrolled<kWidth>([&](auto i) { put<kStreams>(to + i * stride, v[i]); });
+  unrolled<kWidth>([&](auto i) {
+    if constexpr (kStreams)
+      stream_elements(to + i * stride, v[i]);
+    else
+      store_elements(to + i * stride, v[i]);
+  });
 }
 
 /// As many groups of runs, one behind the other, and where each group's square is in memory next to the core: element j

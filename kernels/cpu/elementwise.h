@@ -66,15 +66,15 @@ void map_row(const Arguments& step, Index output, const Odometer& kept, Index be
   const std::byte* in = advance(step.in, step.input, kept.in());
   std::byte* out = advance(step.out, step.output, kept.out());
   if (step.map == MapKind::softmax || step.map == MapKind::log_softmax) {
-    const auto by = normalizer<A>(step.map, value_at<MaxAndSum<A>>(step, output), step.alpha);
+    const auto state = value_at<MaxAndSum<A>>(step, output);
     const bool is_done = visit_dense_map<A>(step, [&]<class T>(T) {
       const T* x = reinterpret_cast<const T*>(in);
       T* y = reinterpret_cast<T*>(out);
-      step.map == MapKind::softmax ? map_again<MapKind::softmax>(step, x, y, begin, end, by)
-                                   : map_again<MapKind::log_softmax>(step, x, y, begin, end, by);
+      step.map == MapKind::softmax ? map_again<MapKind::softmax>(step, x, y, begin, end, state)
+                                   : map_again<MapKind::log_softmax>(step, x, y, begin, end, state);
     });
     if (is_done) return;
-    return normalize_row<A>(step, step.map, in, out, begin, end, by);
+    return normalize_row<A>(step, step.map, in, out, begin, end, normalizer<A>(step.map, state, step.alpha));
   }
   const A value = step.values == nullptr ? A(0) : value_at<A>(step, output);
   map_runs<A>(step, in, out, begin, end,

@@ -45,9 +45,6 @@ class RaisedSums {
   Tree tree_;
 };
 
-/// What stays in a leaf's slot: nothing, scaled elements, or their raised powers.
-enum class Kept { nothing, elements, powers };
-
 /// Sums of the raised powers of rows, whose scaled elements load_group(r, g) gives. After each row also(row) is called
 /// and a row ahead is fetched.
 template <Kept kKept, int kGroups, class A, class LoadGroup, class Also>

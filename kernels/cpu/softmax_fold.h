@@ -56,7 +56,7 @@ class SoftmaxFold {
     tree_.start();
     for (Index i = 0; i < n; i += kPowerLeaf<A>) {
       const Index count = std::min(kPowerLeaf<A>, n - i);
-      tree_.push(raised_sum(x + i, count), count);
+      tree_.push(with_raised_power(scale_, [&](const auto& power) { return raised_sum(x + i, count, power); }), count);
     }
     const V sum = splat<V>(tree_.result());
     if (are_all(TameSums(1)(sum))) {
@@ -68,9 +68,9 @@ class SoftmaxFold {
   }
 
   // As add_powers: whoever makes a sum, it has the same bits.
-  [[gnu::noinline, gnu::flatten]] V raised_sum(const T* x, Index n) const {
+  template <class Power>
+  [[gnu::noinline, gnu::flatten]] V raised_sum(const T* x, Index n, const Power raised) const {
     constexpr int kWidth = kLanes<V>;
-    const RaisedPower raised(splat<V>(scale_));
     const Index ahead = kBlock + ahead_elements<T>();
     PowerSums<V> to;
     Index i = 0;
@@ -89,17 +89,17 @@ class SoftmaxFold {
 
   MaxAndSum<A> block(const T* x, Index n, const T* next, Index next_n) {
     const A max = packet::predux_max(most_.value) * scale_;
-    const Exponent<A> exponent(scale_, max);
+    const PowerAroundMaximum<A> power(scale_, max);
     most_ = splat<V>(-kInfinity<V>);
     tree_.start();
     for (Index i = 0; i < n; i += kPowerLeaf<A>) {
       const Index count = std::min(kPowerLeaf<A>, n - i);
       const Index turns = std::max<Index>(0, std::min(count, next_n - i)) / kTurn<A>, done = turns * kTurn<A>;
       PowerSums<V> sum;
-      most_ = two_looks(turns, next + i, most_, x + i, exponent, sum);
+      most_ = two_looks(turns, next + i, most_, x + i, power, sum);
       if (done < count) {
         if (i + done < next_n) most_ = largest(next + i + done, std::min(count, next_n - i) - done, most_);
-        add_powers<false>(x + i + done, static_cast<A*>(nullptr), count - done, exponent, sum);
+        add_powers<Kept::nothing>(x + i + done, static_cast<A*>(nullptr), count - done, power, sum);
       }
       tree_.push(sum.total(), count);
     }

@@ -78,8 +78,32 @@ struct ResultAgain {
   }
 };
 
+/// The same from powers that are raised again, once it is known that their sum is tame.
+template <class Power>
+struct RaisedResultAgain {
+  using V = Lanes<float>;
+  Power power_of;
+  V most, factor;
+  RaisedResultAgain(const Power& power, double alpha, double by)
+      : power_of(power), most(splat<V>(most_of_softmax<float>(alpha))), factor(splat<V>(static_cast<float>(by))) {}
+  [[gnu::always_inline]] V operator()(V x) const { return at_most(power_of(x) * factor, most); }
+};
+
 /// For a fold, which has none.
 struct NoResult {};
+
+/// The power of an element around the maximum of its row, which had to be found before.
+template <class A>
+struct PowerAroundMaximum {
+  using V = LanesOf<A>;
+  Exponent<A> exponent;
+  PowerAroundMaximum(A scale, A max) : exponent(scale, max) {}
+  [[gnu::always_inline]] V operator()(V x) const { return power_below_one(exponent(x)); }
+};
+template <class Power>
+inline constexpr bool kNeedsMaximum = requires(Power power) {
+  power.exponent;
+};
 
 /// Sums of the powers of a piece: vector i of it adds to sum i % kAbreast, whoever makes it, so that a sum's rounding
 /// does not depend on how looks share a piece.
@@ -105,9 +129,9 @@ template <class T, class V>
   return any_maximum(most, select(first_lanes<A>(rest), load_elements(x + i, rest), most));
 }
 
-/// Adds the powers of n elements, to be kept in `powers` or not.
-template <bool kKeeps, class T, class A = NumberOf<T>>
-[[gnu::noinline, gnu::flatten]] void add_powers(const T* x, A* powers, Index n, const Exponent<A> exponent,
+/// Adds the powers of n elements; what is kept goes to `powers`.
+template <Kept kKept, class T, class Power, class A = NumberOf<T>>
+[[gnu::noinline, gnu::flatten]] void add_powers(const T* x, A* powers, Index n, const Power power_of,
                                                 PowerSums<LanesOf<A>>& to) {
   using V = LanesOf<A>;
   constexpr int kWidth = kLanes<V>;
@@ -115,15 +139,15 @@ template <bool kKeeps, class T, class A = NumberOf<T>>
   Index i = 0;
   for (; i + kTurn<A> <= n; i += kTurn<A>)
     for (int k = 0; k < kAbreast; ++k) {
-      const V power = power_below_one(exponent(load_elements(x + i + k * kWidth)));
-      if constexpr (kKeeps) store(powers + i + k * kWidth, power);
+      const V here = load_elements(x + i + k * kWidth), power = power_of(here);
+      if constexpr (kKept != Kept::nothing) store(powers + i + k * kWidth, kKept == Kept::powers ? power : here);
       total.sums[k] = total.sums[k] + power;
     }
   to = total;
   for (int k = 0; i < n; i += kWidth, ++k) {
     const int rest = static_cast<int>(std::min<Index>(n - i, kWidth));
-    const V power = select(first_lanes<A>(rest), power_below_one(exponent(load_elements(x + i, rest))), splat<V>(0));
-    if constexpr (kKeeps) store_first(powers + i, power, rest);
+    const V here = load_elements(x + i, rest), power = select(first_lanes<A>(rest), power_of(here), splat<V>(0));
+    if constexpr (kKept != Kept::nothing) store_first(powers + i, kKept == Kept::powers ? power : here, rest);
     to.sums[k] = to.sums[k] + power;
   }
 }
@@ -135,19 +159,16 @@ Index unaligned_elements(const T* to) {
   return static_cast<Index>((kBytes - reinterpret_cast<std::uintptr_t>(to) % kBytes) % kBytes / sizeof(T));
 }
 
-template <bool kStreams, class T, class V>
-[[gnu::always_inline]] inline void put(T* to, V lanes) {
-  if constexpr (kStreams)
-    stream_elements(to, lanes);
-  else
-    store_elements(to, lanes);
-}
-
 /// to[i] = result(x[i]). Streamed, `to` is aligned.
 template <bool kStreams, class X, class T, class R>
 [[gnu::noinline, gnu::flatten]] void write_results(const X* x, T* to, Index n, const R result) {
   constexpr int kWidth = kLanes<LanesOf<NumberOf<T>>>;
   Index i = 0;
+  for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
+    LanesOf<NumberOf<T>> two[2];
+    load_two(x + i, two);
+    put_two<kStreams>(to + i, result(two[0]), result(two[1]));
+  }
   for (; i + kWidth <= n; i += kWidth) put<kStreams>(to + i, result(load_elements(x + i)));
   const int rest = static_cast<int>(n - i);
   if (rest > 0) store_elements(to + i, result(load_elements(x + i, rest)), rest);
@@ -200,42 +221,45 @@ template <class T>
   for (Index i = 0; i < n; i += 64 / static_cast<Index>(sizeof(T))) ask_early(x + i);
 }
 
-/// The three looks, `turns` times kTurn elements: the largest of `next` and `most` while `ahead` is asked for, the
-/// powers of `current` added to `total`, and to[i] = result(from[i]). `from` may be powers as far as they are not made
-/// yet. Loads go first: behind a store to the same place of another page they wait (rows of 4096 on a Zen 4: 10 to 17
-/// GB/s).
-template <bool kKeeps, bool kStreams, class T, class X, class R, class A = NumberOf<T>>
+/// The three looks, `turns` times kTurn elements: the largest of `next` and `most`, where powers need it, while `ahead`
+/// is asked for, the powers of `current` added to `total`, and to[i] = result(from[i]). `from` may be powers as far as
+/// they are not made yet. Loads go first: behind a store to the same place of another page they wait (rows of 4096 on a
+/// Zen 4: 10 to 17 GB/s).
+template <Kept kKept, bool kStreams, class T, class X, class R, class Power, class A = NumberOf<T>>
 [[gnu::noinline, gnu::flatten]] LanesOf<A> three_looks(Index turns, const T* next, const T* ahead, LanesOf<A> most,
-                                                       const T* current, A* powers, const Exponent<A>& by,
+                                                       const T* current, A* powers, const Power& by,
                                                        PowerSums<LanesOf<A>>& total, const X* from, T* to,
                                                        const R& with) {
   using V = LanesOf<A>;
   constexpr int kWidth = kLanes<V>;
-  const Exponent<A> exponent = by;
+  const Power power_of = by;
   const R result = with;
   PowerSums<V> sum = total;
   V other = most;
   for (; turns > 0; --turns) {
     V here[kAbreast];
-    for (int k = 0; k < kAbreast; ++k) here[k] = load_elements(current + k * kWidth);
-    for (int k = 0; k < kAbreast; k += 2) {
-      most = any_maximum(most, load_elements(next + k * kWidth));
-      other = any_maximum(other, load_elements(next + (k + 1) * kWidth));
-    }
+    for (int k = 0; k < kAbreast; k += 2) load_two(current + k * kWidth, here + k);
+    if constexpr (kNeedsMaximum<Power>)
+      for (int k = 0; k < kAbreast; k += 2) {
+        most = any_maximum(most, load_elements(next + k * kWidth));
+        other = any_maximum(other, load_elements(next + (k + 1) * kWidth));
+      }
     for (int line = 0; line < kTurn<A> * static_cast<int>(sizeof(T)); line += 64)
       ask_early(reinterpret_cast<const char*>(ahead) + line);
     if constexpr (!std::is_same_v<R, NoResult>) {
       V results[kAbreast];
-      for (int k = 0; k < kAbreast; ++k) results[k] = result(load_elements(from + k * kWidth));
-      for (int k = 0; k < kAbreast; ++k) put<kStreams>(to + k * kWidth, results[k]);
+      for (int k = 0; k < kAbreast; k += 2) load_two(from + k * kWidth, results + k);
+      for (int k = 0; k < kAbreast; ++k) results[k] = result(results[k]);
+      for (int k = 0; k < kAbreast; k += 2) put_two<kStreams>(to + k * kWidth, results[k], results[k + 1]);
     }
     for (int k = 0; k < kAbreast; ++k) {
-      const V power = power_below_one(exponent(here[k]));
-      if constexpr (kKeeps) store(powers + k * kWidth, power);
+      const V power = power_of(here[k]);
+      if constexpr (kKept != Kept::nothing) store(powers + k * kWidth, kKept == Kept::powers ? power : here[k]);
       sum.sums[k] = sum.sums[k] + power;
     }
-    next += kTurn<A>, ahead += kTurn<A>, current += kTurn<A>;
-    if constexpr (kKeeps) powers += kTurn<A>;
+    if constexpr (kNeedsMaximum<Power>) next += kTurn<A>;
+    ahead += kTurn<A>, current += kTurn<A>;
+    if constexpr (kKept != Kept::nothing) powers += kTurn<A>;
     if constexpr (!std::is_same_v<R, NoResult>) from += kTurn<A>, to += kTurn<A>;
   }
   total = sum;
@@ -244,11 +268,11 @@ template <bool kKeeps, bool kStreams, class T, class X, class R, class A = Numbe
 
 /// The first two of them, for a fold.
 template <class T, class A = NumberOf<T>>
-LanesOf<A> two_looks(Index turns, const T* next, LanesOf<A> most, const T* current, const Exponent<A>& by,
+LanesOf<A> two_looks(Index turns, const T* next, LanesOf<A> most, const T* current, const PowerAroundMaximum<A>& by,
                      PowerSums<LanesOf<A>>& total) {
-  return three_looks<false, false, T, T>(turns, next, next + ahead_elements<T>(), most, current,
-                                         static_cast<A*>(nullptr), by, total, static_cast<const T*>(nullptr),
-                                         static_cast<T*>(nullptr), NoResult());
+  return three_looks<Kept::nothing, false, T, T>(turns, next, next + ahead_elements<T>(), most, current,
+                                                 static_cast<A*>(nullptr), by, total, static_cast<const T*>(nullptr),
+                                                 static_cast<T*>(nullptr), NoResult());
 }
 
 }  // namespace ndfold::simd

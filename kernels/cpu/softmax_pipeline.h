@@ -1,9 +1,11 @@
-// Softmax of dense rows that fit the core's cache, one exponential an element: while one row's powers are made, the
-// next row is fetched and its maximum found, and the results of the one before are written.
+// Softmax of dense rows that fit the core's cache, one exponential an element: while one row's powers are made, what
+// follows is fetched and the results of the row before are written. Powers are raised; once a row's sum tells that it
+// needs its maximum, that of the next is found meanwhile, too.
 #pragma once
 #include "kernels/cpu/coming_runs.h"
 #include "kernels/cpu/odometer.h"
 #include "kernels/cpu/power_tree.h"
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/streamed_line.h"
 
 namespace ndfold::simd {
@@ -39,6 +41,11 @@ class SoftmaxPipeline {
   using A = NumberOf<T>;
   using V = LanesOf<A>;
   static constexpr bool kKeeps = kMap == MapKind::softmax;
+  // Vectors of 16 bytes find a maximum with fewer instructions than they keep a power within its limits (0.9 of the
+  // speed of rows of 4096).
+  static constexpr bool kRaises = kRaisesPowers<A> && sizeof(V) > 16;
+  static constexpr Kept kKept = kKeeps ? Kept::powers : kCostsToLoad<T> ? Kept::elements : Kept::nothing;
+  using Around = PowerAroundMaximum<A>;
 
  public:
   /// For rows [first, last), one after the other.
@@ -50,6 +57,7 @@ class SoftmaxPipeline {
         run_stride_(inner(outer(step.reduced)).in),
         scale_(static_cast<A>(step.scale)),
         alpha_(step.alpha),
+        tame_(step.alpha, elements_),
         powers_(powers),
         coming_(step, first, kAsksAhead ? first : last) {}
 
@@ -59,22 +67,21 @@ class SoftmaxPipeline {
   };
 
   void first(Row row) {
-    most_ = splat<V>(-kInfinity<V>);
-    each_piece<A>(reduced_, elements_,
-                  [&](const Piece& piece) { most_ = largest(row.in + piece.from, piece.n, most_); });
+    if constexpr (!kRaises) find_maximum(row);
     enter(row);
   }
 
   /// Makes the current row's powers and writes what the row before it became; `next` becomes current. The last row is
   /// its own next.
   void turn(Row next) {
-    const Exponent<A> exponent(scale_, shift_);
-    const Result<kMap, A> result(scale_, by_);
-    most_ = splat<V>(-kInfinity<V>);
-    tree_.start();
-    each_piece<A>(reduced_, elements_, [&](const Piece& piece) { take(piece, next.in, exponent, result); });
-    previous_ = current_;
-    by_ = normalizer<A>(kMap, {shift_, tree_.result()}, alpha_);
+    if constexpr (kRaises) {
+      if (is_far_)
+        turn_around_maximum(next);
+      else
+        raised_turn(next);
+    } else {
+      by_ = normalizer<A>(kMap, {shift_, powers_beside_results(Around(scale_, shift_), next)}, alpha_);
+    }
     enter(next);
   }
 
@@ -93,7 +100,67 @@ class SoftmaxPipeline {
     shift_ = packet::predux_max(most_.value) * scale_;
   }
 
-  [[gnu::always_inline]] void take(const Piece& piece, const T* next, const Exponent<A>& exponent,
+  [[gnu::noinline]] void find_maximum(Row row) {
+    most_ = splat<V>(-kInfinity<V>);
+    each_piece<A>(reduced_, elements_,
+                  [&](const Piece& piece) { most_ = largest(row.in + piece.from, piece.n, most_); });
+  }
+
+  void raised_turn(Row next) {
+    if (take_raised(with_raised_power(scale_, [&](const auto& power) { return powers_beside_results(power, next); })))
+      return;
+    is_far_ = true;
+    find_maximum(current_);
+    enter(current_);
+    by_ = normalizer<A>(kMap, {shift_, powers_alone(Around(scale_, shift_))}, alpha_);
+    find_maximum(next);
+  }
+
+  [[gnu::noinline]] void turn_around_maximum(Row next) {
+    const A sum = powers_beside_results(Around(scale_, shift_), next);
+    by_ = normalizer<A>(kMap, {shift_, sum}, alpha_);
+    if (!any(tame_.may_hold(splat<V>(shift_), splat<V>(sum)))) return;
+    is_far_ = !take_raised(powers_alone(raised()));
+    if (is_far_) by_ = normalizer<A>(kMap, {shift_, powers_alone(Around(scale_, shift_))}, alpha_);
+  }
+
+  RaisedPower raised() const { return RaisedPower(splat<V>(scale_)); }
+
+  /// Whether the sum of raised powers says all there is to know.
+  bool take_raised(A raised_sum) {
+    const V sum = splat<V>(raised_sum);
+    if (!are_all(tame_(sum))) return false;
+    const auto logarithm = TameSums::logarithm(sum);
+    const A times = static_cast<A>(alpha_);
+    by_ = kKeeps ? Normalizer<A>{A(0), most_of_softmax<A>(alpha_), times / raised_sum}
+                 : Normalizer<A>{lane(logarithm.shift, 0), lane(logarithm.rest, 0), times};
+    return true;
+  }
+
+  template <class Power>
+  A powers_beside_results(const Power& power, Row next) {
+    const Result<kMap, A> result(scale_, by_);
+    if constexpr (kNeedsMaximum<Power>) most_ = splat<V>(-kInfinity<V>);
+    tree_.start();
+    const T* const coming = kNeedsMaximum<Power> ? next.in : current_.in;
+    each_piece<A>(reduced_, elements_, [&](const Piece& piece) { take(piece, coming, power, result); });
+    previous_ = current_;
+    return tree_.result();
+  }
+
+  template <class Power>
+  [[gnu::noinline]] A powers_alone(const Power& power) {
+    tree_.start();
+    each_piece<A>(reduced_, elements_, [&](const Piece& piece) {
+      PowerSums<V> sum;
+      add_powers<kKept>(current_.in + piece.from, powers_ + piece.at, piece.n, power, sum);
+      tree_.push(sum.total(), piece.n);
+    });
+    return tree_.result();
+  }
+
+  template <class Power>
+  [[gnu::always_inline]] void take(const Piece& piece, const T* next, const Power& power,
                                    const Result<kMap, A>& result) {
     const T* x = current_.in + piece.from;
     A* powers = powers_ + piece.at;
@@ -105,14 +172,14 @@ class SoftmaxPipeline {
       const Index turns = std::max<Index>(0, end - begin) / kTurn<A>;
       done = turns * kTurn<A>;
       const T* ahead = coming_.any() && piece.starts_run ? in_ + coming_.next() : next + ahead_of(piece, next);
-      most_ = three_looks<kKeeps, kStreams>(turns, next, ahead, most_, x, powers, exponent, sum, source(piece) + begin,
-                                            previous_.out + piece.to + begin, result);
+      most_ = three_looks<kKept, kStreams>(turns, next, ahead, most_, x, powers, power, sum, source(piece) + begin,
+                                           previous_.out + piece.to + begin, result);
       ask_for_rest(ahead + done, piece.n - done);
       write(piece, begin + done, end, result);
     }
     if (done < piece.n) {
-      most_ = largest(next + done, piece.n - done, most_);
-      add_powers<kKeeps>(x + done, powers + done, piece.n - done, exponent, sum);
+      if constexpr (kNeedsMaximum<Power>) most_ = largest(next + done, piece.n - done, most_);
+      add_powers<kKept>(x + done, powers + done, piece.n - done, power, sum);
     }
     tree_.push(sum.total(), piece.n);
   }
@@ -137,7 +204,7 @@ class SoftmaxPipeline {
   }
 
   const auto* source(const Piece& piece) const {
-    if constexpr (kKeeps)
+    if constexpr (kKept != Kept::nothing)
       return static_cast<const A*>(powers_) + piece.at;
     else
       return previous_.in + piece.from;
@@ -159,13 +226,15 @@ class SoftmaxPipeline {
   Index elements_, row_stride_, run_stride_;
   A scale_;
   double alpha_;
+  TameSums tame_;
+  bool is_far_ = false;  ///< rows are expected to need their maxima
   A* powers_;
   Row current_ = {}, previous_ = {};
   A shift_ = 0;
   Normalizer<A> by_ = {};
   Index ahead_ = 0;
   StreamedLine<T> line_;
-  V most_;
+  V most_ = splat<V>(0);
   PowerTree<V> tree_;
   ComingRuns coming_;
 };

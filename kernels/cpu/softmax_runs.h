@@ -91,12 +91,12 @@ class RunsFold {
   /// The state of a block; meanwhile the maximum of the next is found, and lines of it and of `after` are asked for.
   MaxAndSum<A> fold(const Block& block, const Block& next, const Block& after) {
     const A max = packet::predux_max(most_.value) * scale_;
-    const Exponent<A> exponent(scale_, max);
+    const PowerAroundMaximum<A> power(scale_, max);
     most_ = splat<V>(-kInfinity<V>);
     tree_.start();
     const int ahead = static_cast<int>((ahead_elements<T>() - 1) / block.runs[0].n) + 1;
     for (int i = 0; i < block.count; ++i) {
-      take(block.runs[i], next.run(i), coming_.any() ? coming(block.runs[i]) : later(next, after, i + ahead), exponent);
+      take(block.runs[i], next.run(i), coming_.any() ? coming(block.runs[i]) : later(next, after, i + ahead), power);
     }
     for (int i = block.count; i < next.count; ++i) most_ = largest(next.runs[i].x, next.runs[i].n, most_);
     if (max != kInfinity<A> && max != -kInfinity<A>) return {max, tree_.result()};
@@ -119,17 +119,17 @@ class RunsFold {
     return i < next.count ? next.runs[i] : after.run(i - next.count);
   }
 
-  [[gnu::always_inline]] void take(Run run, Run next, Run asked, const Exponent<A>& exponent) {
+  [[gnu::always_inline]] void take(Run run, Run next, Run asked, const PowerAroundMaximum<A>& power) {
     for (Index i = 0; i < run.n; i += kPowerLeaf<A>) {
       const Index count = std::min(kPowerLeaf<A>, run.n - i), seen = std::min(count, next.n - i);
       const Index turns = std::max<Index>(0, seen) / kTurn<A>, done = turns * kTurn<A>;
       const T* const x = run.x + i;
       PowerSums<V> sum;
-      most_ = three_looks<false, false, T, T>(turns, next.n > i ? next.x + i : x, asked.n > i ? asked.x + i : x, most_,
-                                              x, static_cast<A*>(nullptr), exponent, sum,
-                                              static_cast<const T*>(nullptr), static_cast<T*>(nullptr), NoResult());
+      most_ = three_looks<Kept::nothing, false, T, T>(
+          turns, next.n > i ? next.x + i : x, asked.n > i ? asked.x + i : x, most_, x, static_cast<A*>(nullptr), power,
+          sum, static_cast<const T*>(nullptr), static_cast<T*>(nullptr), NoResult());
       if (done < seen) most_ = largest(next.x + i + done, seen - done, most_);
-      if (done < count) add_powers<false>(x + done, static_cast<A*>(nullptr), count - done, exponent, sum);
+      if (done < count) add_powers<Kept::nothing>(x + done, static_cast<A*>(nullptr), count - done, power, sum);
       tree_.push(sum.total(), count);
     }
     if (run.n < next.n) most_ = largest(next.x + run.n, next.n - run.n, most_);
