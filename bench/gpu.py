@@ -197,6 +197,7 @@ def told_by(*command):
 
 def context(commit):
     clocks = told_by("nvidia-smi", "--query-gpu=driver_version,clocks.sm,clocks.mem", "--format=csv,noheader")
+    clocks = clocks.split("\n")[0]  # of the first GPU
     return {"device": torch.cuda.get_device_properties(0).name, "driver_and_clocks": clocks, "torch": torch.__version__,
             "commit": commit or told_by("git", "-C", str(TOP), "rev-parse", "--short", "HEAD")}
 
