@@ -21,7 +21,7 @@ constexpr Index kLongestRunBytes = 2048;  // of a softmax's that are no whole ve
 constexpr Index kFewestOfSoftmax = 4;     // which any other way reads in parts of sectors
 // Of one state: merging them costs more than an element does. Of 1024 and 4096 rows sums reach 0.89 and 0.93 of a
 // stream for 0.35 and 0.89 by rows_in_block, of 31 and 64 rows 0.21 and 0.37.
-constexpr Index kFewestRows = 512, kFewestOfSoftmaxRows = 32;
+constexpr Index kFewestRows = 128, kFewestOfSoftmaxRows = 32;
 // States of an output that all its columns merge for themselves, rather than in one launch more: of 81 columns each,
 // 8192 outputs of [128,8192,81] take 577 us (an H100).
 constexpr Index kWorthSpreading = 16;

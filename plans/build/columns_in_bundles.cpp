@@ -164,13 +164,15 @@ Index lines_of(const Problem& problem, const Line& line) { return problem.inputs
 // from a width on. By blocks and in bundles, us of 128 MiB (an H200): sums f32 of 16 × 16 35 and 43, of 64 × 64 70 and
 // 39, of 256 × 56 29 and 38; maxima bf16 of 64 × 64 142 and 40, of 32 × 256 36 and 41, of 2 × 1280 76 and 58. Softmaxes
 // f32 of 4 × 32 124 and 86, of 64 × 33 77 and 113, bf16 of 8 × 128 97 and 87, of 64 × 64 75 and 99, of 300 × 61 81 and
-// 31 (docs/measurements/gpu-history.md#lines-in-bundles).
+// 31. Of lines that one block alone has room for, f32 of 1500 × 16 and 5 × 5000, blocks reach 0.89 and 0.81 of a copy
+// (docs/measurements/gpu-history.md#lines-in-bundles).
 bool suits_blocks(const Problem& problem, const Line& line) {
   constexpr Index kVectorBytes = 16, kFewestBytes = 64, kWideBytes = 192, kFewestRows = 4, kWideSoftmaxBytes = 128,
                   kFewestKept = 16;
   if (line.kept.back().in != 1 || line.reduced.size() != 1) return false;
   const Index bytes = line.kept.back().size * line.element_bytes;
   const bool even = bytes % kVectorBytes == 0;
+  if (line.bytes() > kLongLineBytes && (even || bytes >= kWideSoftmaxBytes)) return true;
   if (problem.kind == RequestKind::softmax)
     return bytes >= kWideSoftmaxBytes && line.rows >= kFewestKept && (even || line.element_bytes > 2);
   const bool few = line.rows <= kFewRows;

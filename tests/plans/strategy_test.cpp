@@ -47,6 +47,8 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_lanes", reduce_of(ReduceOp::sum, dense(DType::i32, {kMillion, 65, 3}), {1}, kH200)},
       {"columns_in_block", sum_of({kMillion, 16, 16}, {1}, kH200)},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kH200)},
+      {"columns_in_block", softmax_of({2048, 1500, 16}, {1}, kH200)},
+      {"columns_in_block", softmax_of({1468, 5, 5000}, {1}, kH200)},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kHost)},
       {"columns_in_cluster", softmax_of({64, 1024, 2048}, {1}, kH200)},
       {"columns_in_grid", softmax_of({4096, 16384}, {0}, kH200)},
