@@ -1,24 +1,10 @@
 // Graphs: captured in global mode right after planning, replayed with new data, several plans in one, one workspace.
 #include "tests/gpu/bench.h"
 #include "tests/gpu/trial.h"
+#include "tests/support/strategies.h"
 
 namespace ndfold::test {
 namespace {
-
-constexpr const char* kStrategies[] = {"rows_in_bundles",
-                                       "rows_in_lanes",
-                                       "rows_in_block",
-                                       "rows_in_cluster",
-                                       "rows_in_grid",
-                                       "columns_in_bundles",
-                                       "columns_in_lanes",
-                                       "columns_in_block",
-                                       "columns_in_cluster",
-                                       "columns_in_grid",
-                                       "split",
-                                       "columns_first",
-                                       "permute_then_rows",
-                                       "softmax_chain"};
 
 class capture : public OnDevice {};
 
@@ -26,7 +12,7 @@ class capture : public OnDevice {};
 TEST_F(capture, right_after_planning) {
   std::vector<Trial> trials;
   for (const DType type : {DType::bf16, DType::f32})
-    for (const char* strategy : kStrategies)
+    for (const char* strategy : kFoldingStrategies)
       for (const auto& [sizes, axis] : {std::pair(Sizes{3, 9000}, 1), std::pair(Sizes{2500, 40}, 0)})
         trials.push_back({.name = std::string(name(type)) + ' ' + ::testing::PrintToString(sizes),
                           .request = SoftmaxSpec{.axes = {axis}},

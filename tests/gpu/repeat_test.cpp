@@ -1,26 +1,12 @@
 // The same bits in 100 runs of every strategy, alone and in two streams at once.
 #include "tests/gpu/bench.h"
 #include "tests/gpu/trial.h"
+#include "tests/support/strategies.h"
 
 #include <cstring>
 
 namespace ndfold::test {
 namespace {
-
-constexpr const char* kStrategies[] = {"rows_in_bundles",
-                                       "rows_in_lanes",
-                                       "rows_in_block",
-                                       "rows_in_cluster",
-                                       "rows_in_grid",
-                                       "columns_in_bundles",
-                                       "columns_in_lanes",
-                                       "columns_in_block",
-                                       "columns_in_cluster",
-                                       "columns_in_grid",
-                                       "split",
-                                       "columns_first",
-                                       "permute_then_rows",
-                                       "softmax_chain"};
 
 struct Case {
   AnyRequest request;
@@ -56,7 +42,7 @@ struct Subject {
 std::vector<Subject> all_subjects() {
   std::vector<Subject> subjects;
   for (const Case& item : all_cases())
-    for (const std::string strategy : kStrategies) {
+    for (const std::string strategy : kFoldingStrategies) {
       const auto plan = plan_for(item.request, item.in, item.out, {.device = facts(), .strategy = strategy});
       if (!plan) continue;
       subjects.push_back(

@@ -25,4 +25,7 @@ inline constexpr std::array kGpuStrategies = {"nothing",
 /// Those that read something.
 inline constexpr std::span kReadingStrategies = std::span(kGpuStrategies).subspan<1>();
 
+/// Those that fold.
+inline constexpr std::span kFoldingStrategies = std::span(kGpuStrategies).subspan<2>();
+
 }  // namespace ndfold::test
