@@ -93,7 +93,7 @@ inline __m512i rounded_two(Lanes<float> first, Lanes<float> second, Bfloat16) {
   const __m512i upper = _mm512_permutex2var_epi16(a, _mm512_load_si512(kHalves.data() + 32), b);
   const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi16(1));
   const __mmask32 up = _mm512_cmpgt_epu16_mask(_mm512_adds_epu16(lower, odd), _mm512_set1_epi16(-0x8000));
-  return _mm512_mask_sub_epi16(upper, up, upper, _mm512_set1_epi16(-1));
+  return _mm512_mask_adds_epu16(upper, up, upper, _mm512_set1_epi16(1));
 }
 inline Bits rounded_result(Lanes<float> lanes, Half) { return rounded(lanes, Half()); }
 inline Bits rounded_result(Lanes<float> lanes, Bfloat16) {
@@ -103,7 +103,7 @@ inline Bits rounded_result(Lanes<float> lanes, Bfloat16) {
   };
   const Bits lower = half(0), upper = half(1), odd = _mm256_and_si256(upper, _mm256_set1_epi16(1));
   const __mmask16 up = _mm256_cmpgt_epu16_mask(_mm256_adds_epu16(lower, odd), _mm256_set1_epi16(-0x8000));
-  return _mm256_mask_sub_epi16(upper, up, upper, _mm256_set1_epi16(-1));
+  return _mm256_mask_adds_epu16(upper, up, upper, _mm256_set1_epi16(1));
 }
 
 }  // namespace bits16

@@ -6,6 +6,12 @@
 
 namespace ndfold::simd {
 
+/// Eigen's logarithm gives all bits to what is no number; this leaves it as it was, for rounding adds to bits.
+template <class V>
+[[gnu::always_inline]] inline V log_of(V x) {
+  return select(equal(x, x), V{packet::plog(x.value)}, x);
+}
+
 /// What stays of some elements until their results are made: nothing, themselves, or their powers.
 enum class Kept { nothing, elements, powers };
 
@@ -24,8 +30,8 @@ class RaisedPower {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 
   // As power_below_one, in 32nds: n, a multiple of them, leaves its last five bits to the table of roots, and the rest
-  // to an instruction that knows overflow. 200 either way is beyond all there is. So near 0 a square is enough, if its
-  // slope is a little more than 1.
+  // to an instruction that knows overflow; below -200 is nothing, and whatever is no number stays so. So near 0 a
+  // square is enough, if its slope is a little more than 1.
   [[gnu::always_inline]] static V of_scaled(V x) {
     constexpr float kRoundTo32nds = 393216.f;  // 1.5 · 2^18
     alignas(64) static constexpr float kRoots[32] = {
@@ -34,7 +40,7 @@ class RaisedPower {
         0x1.5ab07ep32f, 0x1.6247ecp32f, 0x1.6a09e6p32f, 0x1.71f75ep32f, 0x1.7a1148p32f, 0x1.82589ap32f, 0x1.8ace54p32f,
         0x1.93737cp32f, 0x1.9c4918p32f, 0x1.a5503cp32f, 0x1.ae89fap32f, 0x1.b7f770p32f, 0x1.c199bep32f, 0x1.cb720ep32f,
         0x1.d5818ep32f, 0x1.dfc974p32f, 0x1.ea4afap32f, 0x1.f50766p32f};
-    const V y = {_mm512_range_ps(x.value, splat<V>(200).value, 0b0010)};
+    const V y = {_mm512_max_ps(splat<V>(-200).value, x.value)};  // the second, where it is no number
     const V shifted = multiply_add(y, splat<V>(1.44269504f), splat<V>(kRoundTo32nds));
     const V n = shifted - splat<V>(kRoundTo32nds);
     const V r = multiply_add(n, splat<V>(-0.693147181f), y);
@@ -102,7 +108,7 @@ class TameSums {
 
   /// Where a sum around a maximum leaves it open, or sure, that the raised one is tame.
   [[gnu::always_inline]] Mask<float> may_hold(V max, V sum) const {
-    const V log = max + V{packet::plog(sum.value)};
+    const V log = max + log_of(sum);
     const Mask<float> within = both(less(splat<V>(-22.5f), log), less(log, splat<V>(60.f)));
     return both(within, less(splat<V>(0), most_));
   }

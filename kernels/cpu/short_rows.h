@@ -72,7 +72,7 @@ class ShortRows {
       store(shift, max);
       const V sum = sums_and_maxima(rows, shift, max, next, waiting);
       store(factor, kKeeps ? splat<V>(alpha_) / sum : splat<V>(alpha_));
-      if constexpr (!kKeeps) store(rest, V{packet::plog(sum.value)});
+      if constexpr (!kKeeps) store(rest, log_of(sum));
     }
     const T* x = rows.in;
     T* out = rows.out;
@@ -95,7 +95,7 @@ class ShortRows {
     } else {
       store(shift, max);
       const V of_these = max;
-      return of_these + V{packet::plog(sums_and_maxima(rows, shift, max, next, nothing).value)};
+      return of_these + log_of(sums_and_maxima(rows, shift, max, next, nothing));
     }
   }
 
@@ -151,7 +151,7 @@ class ShortRows {
       shift[r] = max[r];
     }
     sum = select(tame, sum, across(around, std::plus<>()));
-    if constexpr (!kKeeps) store(rest, select(tame, load<V>(rest), V{packet::plog(sum.value)}));
+    if constexpr (!kKeeps) store(rest, select(tame, load<V>(rest), log_of(sum)));
   }
 
   // Asks itself: a lambda that did nothing else GCC would take for pure, and drop.

@@ -98,7 +98,7 @@ class SlotSoftmax {
     if constexpr (kMap == MapKind::softmax)
       return power * (alpha_ / sum);
     else
-      return (scaled - max - V{packet::plog(sum.value)}) * alpha_;
+      return (scaled - max - log_of(sum)) * alpha_;
   }
 
   V scale_, alpha_;

@@ -155,7 +155,7 @@ template <MapKind kMap, int kRows, class V>
   for (int r = 1; r < rows; ++r) max = any_maximum(max, x[r]);
   for (int r = 0; r < rows; ++r) powers[r] = power_below_one(x[r] - max);
   const V sum = sum_of_few<kRows>(powers, rows);
-  const V by = kMap == MapKind::softmax ? times / sum : times, rest = V{packet::plog(sum.value)};
+  const V by = kMap == MapKind::softmax ? times / sum : times, rest = log_of(sum);
   const auto around = [&](int r) { return kMap == MapKind::softmax ? powers[r] * by : (x[r] - max - rest) * by; };
   if constexpr (kRaisesPowers<ScalarOf<V>>) {
     for (int r = 0; r < rows; ++r) raised[r] = RaisedPower::of_scaled(x[r]);

@@ -17,7 +17,7 @@ void sink_tile(const Arguments& step, const NumberFold& fold, const ColumnBlock&
       for (int g = 0; g < kGroups; ++g) {
         const Index at = ColumnPlace<V>::first(g, tile.columns);
         if (are_logarithms)
-          store(max + at, states[g].max + V{packet::plog(states[g].sum.value)});
+          store(max + at, states[g].max + log_of(states[g].sum));
         else
           store(max + at, states[g].max), store(sum + at, states[g].sum);
       }

@@ -172,13 +172,20 @@ Index part_to_share(const Problem& problem, const DeviceFacts& device, const Ste
   return std::min(problem.axes.reduced_elements(), to_end_of_run(problem, wanted_part(problem, device, whole)));
 }
 
+// Whether rows are folded while results of the row before are made (kernels/cpu/long_softmax.h): as good as read once.
+static bool are_folded_beside_results(const Problem& problem, Body body) {
+  constexpr Index kMostBytes = Index{8} << 20;
+  return problem.kind == RequestKind::softmax && body == Body::rows && problem.axes.reduced.size() == 1 &&
+         problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) <= kMostBytes;
+}
+
 bool wants_split(const Problem& problem, const DeviceFacts& device) {
   if (!is_cpu(device) || problem.folds_nothing()) return false;
   const Body body = preferred_body(problem, device);
   const std::string_view alone =
       body == Body::rows ? "rows_in_block" : "columns_in_block";  // whose panels may be narrow
   const TuningRow& tuned = tuning_for(device, question_of(alone, problem));
-  const bool waits = tuned.residency != Residency::none;
+  const bool waits = tuned.residency != Residency::none || are_folded_beside_results(problem, body);
   const bool again = problem.kind == RequestKind::softmax && !waits;
   if (problem.inputs < (again ? kWorthSharingAgain : kWorthSharing)) return false;
   if (fold_step(problem, body, tuned).launch.grid[1] >= (waits ? kEnoughThatWait : kEnoughBlocks)) return false;

@@ -202,14 +202,29 @@ TEST(softmax, extremes_do_not_overflow) {
   }
 }
 
-// Adding a constant that changes no difference changes no bit.
-TEST(softmax, is_invariant_under_exact_shifts) {
-  Array in(dense(DType::f32, {4, 1000})), shifted(in.desc()), out(in.desc()), out_shifted(in.desc());
+// Near 0 powers are measured from there, elsewhere from a row's maximum: the same bits wherever that is.
+TEST(softmax, is_right_under_exact_shifts_and_the_same_far_from_0) {
+  Array in(dense(DType::f32, {4, 1000})), near(in.desc()), far(in.desc()), out(in.desc()), out_far(in.desc());
   fill(in, Values::whole);
-  for (const Index place : in.elements()) shifted.set(place, in.get(place) + 4096);
+  for (const Index place : in.elements()) near.set(place, in.get(place) + 4096), far.set(place, in.get(place) + 8192);
   expect_right(SoftmaxSpec{.axes = {1}}, in, out);
-  expect_right(SoftmaxSpec{.axes = {1}}, shifted, out_shifted);
-  EXPECT_TRUE(out == out_shifted);
+  expect_right(SoftmaxSpec{.axes = {1}}, near, out);
+  expect_right(SoftmaxSpec{.axes = {1}}, far, out_far);
+  EXPECT_TRUE(out == out_far);
+}
+
+// The NaN that a processor makes of 0/0 has a sign.
+TEST(softmax, of_a_nan_of_either_sign_is_nan) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f64})
+    for (const Sizes& sizes : {Sizes{5, 7}, Sizes{5, 70}, Sizes{5, 700}, Sizes{5, 7000}, Sizes{70, 45}, Sizes{7, 45}})
+      for (const int axis : {0, 1})
+        for (const Real sign : {1.0L, -1.0L}) {
+          SCOPED_TRACE(::testing::Message() << name(type) << ' ' << sizes[1] << " axis " << axis << " sign " << sign);
+          Array in = filled(dense(type, sizes), Values::mixed), out(in.desc());
+          in.set(2 * sizes[1] + 3, std::copysign(kNaN, sign));
+          for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
+            expect_right(SoftmaxSpec{.axes = {axis}, .kind = kind}, in, out);
+        }
 }
 
 TEST(softmax, converts_its_output) {
