@@ -160,6 +160,13 @@ void add_one_launch(Schedule& schedule, WorkspaceLayout& workspace, Step fold, B
   schedule.steps.push_back(std::move(fold));
 }
 
+// Whether rows are folded while results of the row before are made (kernels/cpu/long_softmax.h): as good as read once.
+bool are_folded_beside_results(const Problem& problem, Body body) {
+  constexpr Index kMostBytes = Index{8} << 20;
+  return problem.kind == RequestKind::softmax && body == Body::rows && problem.axes.reduced.size() == 1 &&
+         problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) <= kMostBytes;
+}
+
 }  // namespace
 
 Step fold_to_share(std::string_view strategy, const Problem& problem, Body body, const DeviceFacts& device) {
@@ -170,13 +177,6 @@ Step fold_to_share(std::string_view strategy, const Problem& problem, Body body,
 
 Index part_to_share(const Problem& problem, const DeviceFacts& device, const Step& whole) {
   return std::min(problem.axes.reduced_elements(), to_end_of_run(problem, wanted_part(problem, device, whole)));
-}
-
-// Whether rows are folded while results of the row before are made (kernels/cpu/long_softmax.h): as good as read once.
-static bool are_folded_beside_results(const Problem& problem, Body body) {
-  constexpr Index kMostBytes = Index{8} << 20;
-  return problem.kind == RequestKind::softmax && body == Body::rows && problem.axes.reduced.size() == 1 &&
-         problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) <= kMostBytes;
 }
 
 bool wants_split(const Problem& problem, const DeviceFacts& device) {

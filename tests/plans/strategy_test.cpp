@@ -37,6 +37,7 @@ std::vector<Chosen> chosen_rows() {
       {"rows_in_lanes", sum_of({kMillion, 512}, {1}, kA100)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kH200)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kHost)},
+      {"rows_in_block", softmax_of({16, kMillion}, {1}, kHost)},
       {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kH200)},
       {"rows_in_grid", softmax_of({64, kMillion}, {1}, kH200)},
       {"rows_in_grid", softmax_of({4, kMillion}, {1}, kA100)},
