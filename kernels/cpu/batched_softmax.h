@@ -127,7 +127,7 @@ class BatchedSoftmax {
   }
 
   void finish(Batch& here, V total) const {
-    const V other = kKeeps ? splat<V>(alpha_) / total : log_of(total);
+    const V other = kKeeps ? splat<V>(alpha_) / total : V{packet::plog(total.value)};
     store(here.other, select(equal(total, total), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
   }
 

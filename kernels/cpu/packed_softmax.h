@@ -231,7 +231,7 @@ class PackedSoftmax {
       const V sum = of_each_row(powers, std::plus<>());
       if constexpr (kRaises)
         none = none && !any(tame_.may_hold(splat<V>(0) - load<V>(held.minus_shift + g * kWidth), sum));
-      const V other = kKeeps ? alpha_ / sum : log_of(sum);
+      const V other = kKeeps ? alpha_ / sum : V{packet::plog(sum.value)};
       store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
     }
     return none;
@@ -274,7 +274,7 @@ class PackedSoftmax {
       store(powers + i * kWidth, select(equal(mine[1], splat<V>(1)), load<V>(powers + i * kWidth), power));
     });
     const V sum = of_each_row(powers, std::plus<>());
-    const V other = kKeeps ? alpha_ / sum : select(tame, load<V>(held.other + g * kWidth), log_of(sum));
+    const V other = kKeeps ? alpha_ / sum : select(tame, load<V>(held.other + g * kWidth), V{packet::plog(sum.value)});
     store(held.other + g * kWidth, select(equal(sum, sum), other, splat<V>(std::numeric_limits<A>::quiet_NaN())));
   }
 

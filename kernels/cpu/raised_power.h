@@ -108,7 +108,7 @@ class TameSums {
 
   /// Where a sum around a maximum leaves it open, or sure, that the raised one is tame.
   [[gnu::always_inline]] Mask<float> may_hold(V max, V sum) const {
-    const V log = max + log_of(sum);
+    const V log = max + V{packet::plog(sum.value)};
     const Mask<float> within = both(less(splat<V>(-22.5f), log), less(log, splat<V>(60.f)));
     return both(within, less(splat<V>(0), most_));
   }
