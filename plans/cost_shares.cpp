@@ -23,7 +23,6 @@ bool writes_elements(const Step& step) {
   return maps(step) || step.kernel.body == Body::permute || step.kernel.body == Body::elementwise;
 }
 
-// Whether a permute's tiles turn: neighbours in the input are none in the output.
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
 
 namespace {

@@ -81,9 +81,9 @@ struct PacksOfRun {
 /// One step with its buffers. What an axis is for depends on the body:
 /// rows: a tile is an output, lanes lie along the innermost reduced axis, the others are walked.
 /// columns: a tile is a panel of outputs, lanes lie along the innermost kept axis, all reduced axes are walked.
-/// columns in bundles: a tile is a line of them; the lane axis is the innermost reduced one, and walked with the
-/// others. elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another,
-/// maps of kept columns with the nearest reduced one.
+/// columns in bundles: a tile is a line of them; the lane axis is the innermost reduced one, walked with the others.
+/// elementwise, permute: lanes along the axis that is nearest in memory; a permute crosses it with another, maps of
+/// kept columns with the nearest reduced one.
 struct Arguments {
   // What short kernels ask for lies together: each line of parameters that a multiprocessor has not seen is waited for.
   const std::byte* in = nullptr;  ///< with the step's offset

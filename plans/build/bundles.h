@@ -9,6 +9,8 @@ namespace ndfold {
 inline constexpr Index kArrivalBytes = 64;  // kernels/cuda/arguments.h, as all of these
 inline constexpr Index kMostPlaces = 4;     // that bundles travel through
 inline constexpr Index kUnitBytes = 16;     // of bulk copies
+inline constexpr Index kKeptBytes = 96;     // of numbers of a row that a lane of a softmax keeps
+inline constexpr Index kOwnLoops = 7;       // loads of a lane, up to which each number has a loop: bundle_folds.h
 
 inline Index place_bytes(Index bundle_bytes) { return round_up(bundle_bytes, kUnitBytes) + kUnitBytes; }
 

@@ -34,8 +34,6 @@ constexpr Cycles kPlain = {.slot = 1, .loads = 1, .batch = 0.5, .meeting = 1, .o
 constexpr Cycles kTwoLooks = {.slot = 2.2, .loads = 1, .batch = 8, .meeting = 3, .output = 14};
 constexpr Cycles kKept = {.slot = 3, .loads = 2, .batch = 0, .meeting = 2, .output = 9};
 constexpr Cycles kThreeLooks = {.slot = 5, .loads = 4, .batch = 1, .meeting = 2, .output = 9};
-constexpr Index kKeptBytes = 96;          // of numbers that a lane of a softmax keeps: kernels/cuda/arguments.h
-constexpr Index kEvenCounts = 7;          // up to here there is a loop for each count, if lanes have as many
 constexpr double kWorthMoreLines = 0.93;  // of the cycles: longer bundles leave room for fewer blocks
 
 struct Line {
@@ -102,7 +100,7 @@ double cycles_of_output(const Line& line, const Problem& problem, Index lanes) {
   const bool maps = problem.kind == RequestKind::softmax, twice = looks_twice(problem.fold);
   const Index count = ceil_divide(line.rows, lanes), word = static_cast<Index>(size_bytes(problem.accumulate));
   const bool keeps = maps && line.reduced.size() == 1 && count * word <= kKeptBytes;
-  const bool is_even = !maps && count <= kEvenCounts && count * lanes == line.rows && line.reduced.size() == 1;
+  const bool is_even = !maps && count <= kOwnLoops && count * lanes == line.rows && line.reduced.size() == 1;
   const Cycles& cycles = keeps ? kKept : maps ? kThreeLooks : twice ? kTwoLooks : kPlain;
   const Index batch = is_even ? count : keeps ? 2 : maps || twice ? 8 : 4, slots = round_up(count, batch);
   const double turns_at_memory = cycles.loads * words_of_bank(line, lanes);

@@ -13,13 +13,11 @@ namespace ndfold {
 namespace {
 
 constexpr Index kWarp = 32;
-constexpr Index kKeptBytes = 96;       // of numbers of a row that a lane of a softmax keeps: kernels/cuda/arguments.h
 constexpr Index kBatches = 16;         // that a lane folds one after the other, of kBatchLoads loads each
 constexpr Index kBatchLoads = 4;       // of one element, or half as many of whole packs
 constexpr Index kBankBytes = 128;      // what shared memory hands out at a time
 constexpr Index kTimesABank = 2;       // that a load may ask for a bank and still keep up with memory
 constexpr Index kTimesOfTwoLooks = 4;  // of single elements, where what lanes meet over costs more than their elements
-constexpr Index kOwnLoops = 7;         // loads of a lane, which have loops of their own: kernels/cuda/bundle_folds.h
 constexpr Index kThreads = 768;        // of a multiprocessor that fold short rows
 constexpr Index kFewestThreads = 64;   // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly

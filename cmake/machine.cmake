@@ -1,0 +1,13 @@
+# ndfold_runs_here(variable level): whether this machine has the instructions of so named kernels of the CPU.
+function(ndfold_runs_here variable level)
+  set(instructions "")
+  if(EXISTS /proc/cpuinfo)
+    file(STRINGS /proc/cpuinfo instructions REGEX "^flags" LIMIT_COUNT 1)
+  endif()
+  set(needed_by_avx2 " avx2 ")
+  set(needed_by_avx512 " avx512vl ")
+  set(${variable} ON PARENT_SCOPE)
+  if(DEFINED needed_by_${level} AND NOT instructions MATCHES "${needed_by_${level}}")
+    set(${variable} OFF PARENT_SCOPE)
+  endif()
+endfunction()
