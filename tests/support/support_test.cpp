@@ -160,6 +160,20 @@ TEST(buffers, place_elements_below_the_origin) {
   EXPECT_TRUE(array.gaps_untouched());
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+TEST(buffers, a_fence_faults_who_reads_beside_the_elements) {
+  Array array({.dtype = DType::u8, .sizes = {2, 3}, .strides = {-3, 1}}, 5);
+  const auto read = [&](Index at) { return static_cast<const volatile std::uint8_t*>(array.data())[at]; };
+  {
+    const Fence fence(array);
+    for (Index at = -3; at < 3; ++at) EXPECT_EQ(read(at), 0xff);
+    EXPECT_DEATH(read(3), "use-after-poison");
+    EXPECT_DEATH(read(-11), "use-after-poison");  // the sanitizer sees groups of eight bytes
+  }
+  EXPECT_EQ(read(3), 0xff);
+}
+#endif
+
 TEST(views, distinct_layouts_visit_distinct_addresses) {
   for (const Layout layout : kLayouts) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
