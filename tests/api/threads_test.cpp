@@ -63,12 +63,12 @@ void expect_same_bits(const std::vector<ReduceOp>& ops, const std::vector<int>& 
   for (const int count : counts) teams.push_back(make_workers(count));
   const auto one = make_workers(1);
   int compared = 0;
+  Array in(dense(DType::f32, {}));
   for (const Work& work : all_work(ops)) {
     SCOPED_TRACE(::testing::PrintToString(work));
     const auto plan = plan_for(work.request, work.in, work.out, forced(work));
     if (!plan) continue;
-    Array in(work.in);
-    fill(in, Values::mixed);
+    if (in.desc() != work.in) in = Array(work.in), fill(in, Values::mixed);
     const Array alone = run(*plan, work, in, *one);
     for (const auto& team : teams) EXPECT_TRUE(run(*plan, work, in, *team) == alone) << team->threads() << " threads";
     ++compared;
@@ -78,7 +78,11 @@ void expect_same_bits(const std::vector<ReduceOp>& ops, const std::vector<int>& 
 }
 
 TEST(threads, results_are_bitwise_equal_for_1_to_8) {
+#if defined(__SANITIZE_ADDRESS__)  // it looks at memory, not at numbers
+  expect_same_bits({ReduceOp::sum, ReduceOp::var}, {3, 8});
+#else
   expect_same_bits({ReduceOp::sum, ReduceOp::var}, {2, 3, 4, 5, 6, 7, 8});
+#endif
 }
 
 TEST(threads, results_of_other_ops_are_bitwise_equal) {
