@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -54,7 +55,7 @@ std::string anchor(const std::string& heading) {
 }
 
 std::set<std::string> anchors_of(const std::string& file) {
-  std::ifstream stream(std::string(NDFOLD_SOURCE_FOLDER) + "/" + file);
+  std::ifstream stream(std::filesystem::path(NDFOLD_SOURCE_FOLDER) / file);
   std::set<std::string> anchors;
   for (std::string line; std::getline(stream, line);)
     if (line.rfind("#", 0) == 0) anchors.insert(anchor(line.substr(line.find_first_not_of("# "))));
