@@ -96,13 +96,30 @@ Mask<T> equal(Lanes<T> a, Lanes<T> b) {
   return {packet::pcmp_eq(a.value, b.value)};
 }
 /// Either is NaN: one comparison for two packets of elements.
+#if defined(__AVX2__)
+inline Mask<float> unordered(Lanes<float> a, Lanes<float> b) {
+  return {_mm256_cmp_ps(a.value, b.value, _CMP_UNORD_Q)};
+}
+inline Mask<double> unordered(Lanes<double> a, Lanes<double> b) {
+  return {_mm256_cmp_pd(a.value, b.value, _CMP_UNORD_Q)};
+}
+#elif defined(__SSE2__)
+inline Mask<float> unordered(Lanes<float> a, Lanes<float> b) { return {_mm_cmpunord_ps(a.value, b.value)}; }
+inline Mask<double> unordered(Lanes<double> a, Lanes<double> b) { return {_mm_cmpunord_pd(a.value, b.value)}; }
+#else
 template <class T>
 Mask<T> unordered(Lanes<T> a, Lanes<T> b) {
   return {packet::pand(packet::pcmp_lt_or_nan(a.value, b.value), packet::pcmp_lt_or_nan(b.value, a.value))};
 }
+#endif
 template <class T>
 Lanes<T> select(Mask<T> mask, Lanes<T> yes, Lanes<T> no) {
   return {packet::pselect(mask.value, yes.value, no.value)};
+}
+/// 0 where the mask is on: one instruction, where a select has three.
+template <class T>
+Lanes<T> without(Mask<T> mask, Lanes<T> lanes) {
+  return {packet::pandnot(lanes.value, mask.value)};
 }
 template <class T>
 Mask<T> select(Mask<T> mask, Mask<T> yes, Mask<T> no) {

@@ -22,6 +22,7 @@ inline constexpr bool kRaisesPowers = std::is_same_v<A, float>;
 /// exp(scale · x) · 2^32; of what is no number, or far above 60, something that no tame sum holds.
 class RaisedPower {
   using V = Lanes<float>;
+  static constexpr int kRaise = 32;
 
  public:
   explicit RaisedPower(V scale) : scale_(scale) {}
@@ -50,6 +51,18 @@ class RaisedPower {
     return {_mm512_scalef_ps(multiply_add(root, rest, root).value, n.value)};
   }
 
+#elif defined(__AVX2__)
+
+  // As power_below_one, with a cubic: 65 and above make a sum that is not tame, below -109 would be no normal number.
+  [[gnu::always_inline]] static V of_scaled(V x) {
+    const V y = {_mm256_min_ps(splat<V>(65).value, x.value)};  // the second, where it is no number
+    const V shifted = multiply_add(y, splat<V>(8 * 1.44269504f), splat<V>(kRound));
+    const V r = multiply_add(shifted - splat<V>(kRound), splat<V>(-0.693147181f / 8), y);
+    const V power = power_of_eighths<kRaise>(shifted);
+    const V rest = multiply_add(r * r, multiply_add(r, splat<V>(0.16666667f), splat<V>(0.50006478f)), r);
+    return without(less(x, splat<V>(-109)), multiply_add(power, rest, power));
+  }
+
 #else
 
   // As power_below_one: what is too large for a scale is cut off there, and makes a sum that is not tame.
@@ -66,13 +79,12 @@ class RaisedPower {
     const auto whole = packet::psub(packet::preinterpret<Integers>(shifted.value),
                                     packet::pset1<Integers>(std::bit_cast<std::int32_t>(kRound) - 127 - kRaise));
     const V factor = {packet::preinterpret<V::Packet>(packet::plogical_shift_left<23>(whole))};
-    return select(less(shifted, splat<V>(kRound - 126 - kRaise + 1)), splat<V>(0), power * factor);
+    return without(less(shifted, splat<V>(kRound - 126 - kRaise + 1)), power * factor);
   }
 
 #endif
 
  private:
-  static constexpr int kRaise = 32;
   V scale_;
 };
 
