@@ -1,4 +1,4 @@
-// Whether this machine is asked for elements some time before they are folded.
+// How this machine likes to be read: whether it is asked for elements some time before they are folded.
 #pragma once
 
 namespace ndfold::cpu {
@@ -7,5 +7,11 @@ namespace ndfold::cpu {
 /// at 36 GB/s instead of 26 (sum) and 37 instead of 23 (max); rows of 8 elements at 29 instead of 22. Where arithmetic
 /// keeps memory waiting, as in a softmax, every machine is asked.
 extern const bool kAsksAhead;
+
+/// Whether it folds runs from a few places in turns, and is asked for nothing: a Zen 3 (turns.h).
+extern const bool kReadsInTurns;
+
+/// Whether it is asked for what comes from far and in an order that it does not guess: a Zen 4.
+inline bool asks_from_far() { return !kAsksAhead && !kReadsInTurns; }
 
 }  // namespace ndfold::cpu

@@ -3,9 +3,9 @@
 #pragma once
 #include "kernels/cpu/arg_columns.h"
 #include "kernels/cpu/arg_lanes.h"
-#include "kernels/cpu/bundle.h"
 #include "kernels/cpu/column_tree.h"
 #include "kernels/cpu/element_types.h"
+#include "kernels/cpu/fold_groups.h"
 #include "kernels/cpu/sink.h"
 
 namespace ndfold::simd {
@@ -147,7 +147,8 @@ void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index
                      .length = length,
                      .ahead = runs_ahead<T>(length, pitch),
                      .offsets = nullptr,
-                     .rows = 0};
+                     .rows = 0,
+                     .in_turns = length * Index{sizeof(A)} >= kLeastTurnBytes && are_read_in_turns<T>(step)};
     Index outputs = bundle.pitched * kWidth;
     for (Index skipped = outputs;; skipped = 0) {
       const T* start = reinterpret_cast<const T*>(step.in) + side_by_side.in;

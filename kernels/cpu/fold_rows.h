@@ -4,6 +4,7 @@
 #include "kernels/cpu/fold_bundles.h"
 #include "kernels/cpu/integer_bundles.h"
 #include "kernels/cpu/one_run_walk.h"
+#include "kernels/cpu/row_turns.h"
 #include "kernels/cpu/runs_as_columns.h"
 #include "kernels/cpu/sink.h"
 #include "kernels/cpu/tree.h"
@@ -62,6 +63,9 @@ typename F<A>::State fold_row(const Arguments& step, const FoldParameters& param
 /// a stride beside each other is read while it is near.
 template <template <class> class F, class A, Loading kLoading, class T>
 void fold_each_row(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
+  if constexpr (kRowsTakeTurns<F, A, T>)
+    if (are_read_in_turns<T>(step) && OneRunWalk<T>::template suits<kLoading>(step))
+      first = fold_rows_in_turns<F, A, T>(step, parameters, first, last);
   const auto fold = make_fold<F<A>>(parameters);
   const Index reduced = elements(step.reduced), outputs = elements(step.kept);
   Index output = first % outputs, part = first / outputs;

@@ -10,10 +10,12 @@ namespace ndfold::simd {
 inline constexpr int kRowsAtOnce = 8;
 
 /// Whether rows are more than a core's caches hold, and lie as they are folded: machines differ in how they guess such.
+/// A Zen 3 follows eight rows at once as long as nobody asks: sum of [4096,4096] f32 axis 0 at 31 GB/s, 22 where the
+/// next are asked for.
 template <class Rows>
 bool are_guessed(const Rows& rows) {
   if constexpr (requires { rows.are_from_memory(); })
-    return !kAsksAhead && rows.are_from_memory();
+    return asks_from_far() && rows.are_from_memory();
   else
     return false;
 }
@@ -26,7 +28,7 @@ inline constexpr Index kLeastAskedBytes = kRowsAtOnce * 64;
 template <class Rows>
 bool are_guessed_from_far(const Rows& rows) {
   if constexpr (requires { rows.are_past_caches(); })
-    return !kAsksAhead && rows.are_past_caches();
+    return asks_from_far() && rows.are_past_caches();
   else
     return false;
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "kernels/cpu/fold_bundles.h"
 #include "kernels/cpu/row_walk.h"
+#include "kernels/cpu/turns.h"
 
 namespace ndfold::simd {
 
@@ -71,23 +72,56 @@ bool are_short_integers(const Arguments& step) {
   return where_they_lie && step.parts == 1 && run.size <= 8 * kChunk;
 }
 
+/// The sum (count, extremum) of a run; what two of them are together.
+template <class NumberFold, class Total, class T>
+[[gnu::always_inline]] inline Total number_of_run(const T* x, Index n) {
+  if constexpr (kIsIntegerExtremum<NumberFold>)
+    return extremum_of_run<NumberFold>(x, n);
+  else
+    return static_cast<Total>(fold_run_of_integers(NumberFold(), x, n));
+}
+template <class NumberFold, class Total>
+[[gnu::always_inline]] inline Total number_of_both(Total a, Total b) {
+  if constexpr (kIsIntegerExtremum<NumberFold>)
+    return NumberFold().combine(a, b);
+  else
+    return a + b;
+}
+
+/// The same of a few runs at once: no more than a leaf, whose sums are exact in any order.
+template <class NumberFold, class Total, class T>
+[[gnu::flatten, gnu::noinline]] std::array<Total, kInTurns> numbers_in_turns(const Starts<T>& x, Index n) {
+  constexpr Index kTurn = 1024 / static_cast<Index>(sizeof(T));
+  std::array<Total, kInTurns> totals;
+  for (std::size_t s = 0; s < kInTurns; ++s) totals[s] = number_of_run<NumberFold, Total>(x[s], std::min(kTurn, n));
+  for (Index at = kTurn; at < n; at += kTurn)
+    for (std::size_t s = 0; s < kInTurns; ++s) {
+      const auto here = number_of_run<NumberFold, Total>(x[s] + at, std::min(kTurn, n - at));
+      totals[s] = number_of_both<NumberFold>(totals[s], here);
+    }
+  return totals;
+}
+
 /// The sums (counts, extrema) of outputs whose runs begin at `runs`.
 template <class NumberFold, class Total, class T>
 [[gnu::flatten, gnu::noinline]] void fold_integer_runs(const AxisList& rows, Index length, const T* const* runs,
-                                                       Index outputs, Total* totals) {
+                                                       Index outputs, Total* totals, bool in_turns) {
   Odometer row(rows);
-  const Index count = elements(rows);
-  for (Index r = 0; r < count; ++r, row.next())
-    for (Index i = 0; i < outputs; ++i) {
-      const T* x = runs[i] + row.in();
-      if constexpr (kIsIntegerExtremum<NumberFold>) {
-        const Total here = extremum_of_run<NumberFold>(x, length);
-        totals[i] = r == 0 ? here : NumberFold().combine(totals[i], here);
-      } else {
-        const auto here = static_cast<Total>(fold_run_of_integers(NumberFold(), x, length));
-        totals[i] = r == 0 ? here : totals[i] + here;
+  const Index count = elements(rows), each = kHasTurns && in_turns ? outputs / kInTurns : 0;
+  for (Index r = 0; r < count; ++r, row.next()) {
+    const auto take = [&](Index i, Total here) {
+      totals[i] = r == 0 ? here : number_of_both<NumberFold>(totals[i], here);
+    };
+    if constexpr (kHasTurns)
+      for (Index i = 0; i < each; ++i) {
+        Starts<T> starts;
+        for (Index s = 0; s < kInTurns; ++s) starts[static_cast<std::size_t>(s)] = runs[i + s * each] + row.in();
+        const auto numbers = numbers_in_turns<NumberFold, Total>(starts, length);
+        for (Index s = 0; s < kInTurns; ++s) take(i + s * each, numbers[static_cast<std::size_t>(s)]);
       }
-    }
+    for (Index i = kInTurns * each; i < outputs; ++i)
+      take(i, number_of_run<NumberFold, Total>(runs[i] + row.in(), length));
+  }
 }
 
 /// Whether argmax and argmin of integers are found so: the first of equals is the one that counts.
@@ -124,6 +158,7 @@ void fold_integer_bundles(const Arguments& step, const FoldParameters& parameter
   const AxisList rows = outer(step.reduced);
   const Index next_run = rows.rank > 0 ? inner(rows).in : std::numeric_limits<Index>::max();
   const Index most = inner(step.kept).in > next_run ? 1 : kMostBundled;
+  const bool in_turns = inner(step.reduced).size * Index{sizeof(T)} >= kLeastTurnBytes && are_read_in_turns<T>(step);
   Stretches from(step.kept, first), to(step.kept, first);
   for (Index at = first; at < last;) {
     const T* runs[kMostBundled];
@@ -134,7 +169,7 @@ void fold_integer_bundles(const Arguments& step, const FoldParameters& parameter
     if constexpr (kHasIndex<F, A>)
       find_in_integer_runs<F>(step.reduced, runs, stretch.count, totals);
     else
-      fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals);
+      fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals, in_turns);
     const auto place = to.next(stretch.count);
     sink_states(step, fold, totals, place.count,
                 {.out = place_of(step, place.out), .out_stride = to.run().out, .block = at, .block_stride = 1});

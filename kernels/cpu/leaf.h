@@ -201,23 +201,29 @@ void ask_for_next(const T* x) {
   for (int line = 0; line < kLines; ++line) __builtin_prefetch(reinterpret_cast<const char*>(x) + line * 64, 0, 2);
 }
 
-/// argmax and argmin: each segment's extremum first; where it matters, the lowest index at which it stands.
+/// argmax and argmin: a segment whose extremum is `value`; where it matters, the lowest index at which it stands.
+template <template <class> class F, class A, class T>
+typename F<A>::State arg_segment(const F<A>& fold, const typename Leaf<T>::Segment& segment, A value,
+                                 typename F<A>::State best) {
+  const Index last = segment.index + (segment.length - 1) * segment.weight;
+  const Index lowest = segment.weight < 0 ? last : segment.index;
+  if (F<A>::same(value, best.value) && lowest >= best.index) return best;
+  if (fold.combine(best, {value, lowest}).index != lowest) return best;
+  if (asks_from_far()) ask_for_next(segment.start + segment.length);
+  const Index at = segment.weight < 0 ? find_last_same<F<A>>(segment.start, segment.length, value)
+                                      : find_same<F<A>>(segment.start, segment.length, value);
+  return fold.combine(best, {value, segment.index + at * segment.weight});
+}
+
+/// The same of a leaf: each segment's extremum first.
 template <template <class> class F, class A, class T>
 typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<A>::State best) {
   using Lanes = typename F<LanesOf<A>>::Values;
   Leaf<T> one;
   one.count = 1;
   for (int s = 0; s < leaf.count; ++s) {
-    const auto& segment = one.segments[0] = leaf.segments[s];
-    const A value = fold_leaf_once(typename F<A>::Values(), Lanes(), one);
-    const Index last = segment.index + (segment.length - 1) * segment.weight;
-    const Index lowest = segment.weight < 0 ? last : segment.index;
-    if (F<A>::same(value, best.value) && lowest >= best.index) continue;
-    if (fold.combine(best, {value, lowest}).index != lowest) continue;
-    if (!kAsksAhead) ask_for_next(segment.start + segment.length);
-    const Index at = segment.weight < 0 ? find_last_same<F<A>>(segment.start, segment.length, value)
-                                        : find_same<F<A>>(segment.start, segment.length, value);
-    best = fold.combine(best, {value, segment.index + at * segment.weight});
+    one.segments[0] = leaf.segments[s];
+    best = arg_segment<F, A, T>(fold, leaf.segments[s], fold_leaf_once(typename F<A>::Values(), Lanes(), one), best);
   }
   return best;
 }

@@ -2,6 +2,7 @@
 #include "kernels/cpu/bundle.h"
 
 #include "kernels/cpu/arg_lanes.h"
+#include "kernels/cpu/fold_groups.h"
 #include "kernels/folds/norms.h"
 #include "tests/support/values.h"
 

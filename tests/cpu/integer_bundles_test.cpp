@@ -41,6 +41,27 @@ TEST(integer_bundles, runs_of_every_length) {
   expect_runs<std::int64_t>(), expect_runs<std::uint64_t>();
 }
 
+// A few runs at once, some of each in turn.
+template <class NumberFold, class Total, class T>
+void expect_turns() {
+  for (const Index n : {1, 5, 64, 127, 256, 1000, 1024, 1025, 5000}) {
+    const std::vector<T> x = some<T>(static_cast<std::size_t>(n + 15), 3);
+    const simd::Starts<T> starts = {x.data(), x.data() + 3, x.data() + 7, x.data() + 15};
+    const auto numbers = simd::numbers_in_turns<NumberFold, Total>(starts, n);
+    for (std::size_t s = 0; s < starts.size(); ++s)
+      ASSERT_EQ(numbers[s], (simd::number_of_run<NumberFold, Total>(starts[s], n))) << "run " << s << " of " << n;
+  }
+}
+
+TEST(integer_bundles, runs_in_turns) {
+  expect_turns<folds::Sum<std::uint64_t>, std::uint64_t, std::int32_t>();
+  expect_turns<folds::Sum<std::uint64_t>, std::uint64_t, std::uint8_t>();
+  expect_turns<folds::SumOfSquares<std::uint64_t>, std::uint64_t, std::int16_t>();
+  expect_turns<folds::Mean<double>, double, std::int32_t>();
+  expect_turns<folds::Max<std::int32_t>, std::int32_t, std::int32_t>();
+  expect_turns<folds::Min<std::uint8_t>, std::uint8_t, std::uint8_t>();
+}
+
 // Squares that fill a lane of 32 bits as often as they may, and once more.
 TEST(integer_bundles, squares_do_not_overflow) {
   for (const std::size_t n : {std::size_t{65536 * 64}, std::size_t{65536 * 64 + 300}}) {
