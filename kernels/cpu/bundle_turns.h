@@ -3,6 +3,8 @@
 #include "kernels/cpu/bundle.h"
 #include "kernels/cpu/turns.h"
 
+#include <cstdlib>
+
 namespace ndfold::simd {
 
 /// Groups of runs at one pitch.
@@ -92,6 +94,12 @@ template <bool kLong, class LaneFold, class T>
     across(fold, states);
     return all;
   }
+}
+
+/// Whether a fourth of a bundle's groups is far from the next fourth.
+template <Index kWidth, class T>
+bool groups_lie_apart(const Bundle<T>& bundle) {
+  return std::abs(bundle.pitched / kInTurns * kWidth * bundle.pitch) * Index{sizeof(T)} >= kLeastBytesApart;
 }
 
 /// Groups [g, bundle.pitched) of a row, as far as they come in fours; the first that is left.

@@ -26,7 +26,8 @@ template <bool kLong, class LaneFold, class T>
   const LaneFold fold = take.fold;
   const RunLength run{bundle.length, bundle.ahead};
   if constexpr (kHasTurns)
-    if (bundle.in_turns) g = fold_pitched_groups_in_turns<kLong>(take, bundle, g, offset);
+    if (bundle.in_turns && groups_lie_apart<kWidth>(bundle))
+      g = fold_pitched_groups_in_turns<kLong>(take, bundle, g, offset);
   const T* first = bundle.first + offset + g * kWidth * bundle.pitch;
   for (; g < bundle.pitched; ++g, first += kWidth * bundle.pitch)
     take(g, fold_group<kLong>(fold, PitchedRuns<T>{first, bundle.pitch}, run));

@@ -26,11 +26,15 @@ inline constexpr Index kLeastAskedBytes = kRowsAtOnce * 64;
 /// Whether they are more than all caches hold, too. From a third cache rows come soon enough ([128,4096] f32 axis 0 on
 /// a Zen 4: 34 us, 41 where the next rows are asked for).
 template <class Rows>
-bool are_guessed_from_far(const Rows& rows) {
+bool come_from_far(const Rows& rows) {
   if constexpr (requires { rows.are_past_caches(); })
-    return asks_from_far() && rows.are_past_caches();
+    return !kAsksAhead && rows.are_past_caches();
   else
     return false;
+}
+template <class Rows>
+bool are_guessed_from_far(const Rows& rows) {
+  return asks_from_far() && come_from_far(rows);
 }
 
 /// Rows of bytes that follow one another, one after the other: a stream to a machine that guesses, as long as what they

@@ -5,6 +5,8 @@
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/turns.h"
 
+#include <cstdlib>
+
 namespace ndfold::simd {
 
 /// max and min of integers.
@@ -102,6 +104,12 @@ template <class NumberFold, class Total, class T>
   return totals;
 }
 
+/// Whether the runs of a fourth of the outputs are far from those of the next fourth.
+template <class T>
+bool lie_apart(const T* const* runs, Index outputs) {
+  return std::abs(runs[outputs / kInTurns] - runs[0]) * Index{sizeof(T)} >= kLeastBytesApart;
+}
+
 /// The sums (counts, extrema) of outputs whose runs begin at `runs`.
 template <class NumberFold, class Total, class T>
 [[gnu::flatten, gnu::noinline]] void fold_integer_runs(const AxisList& rows, Index length, const T* const* runs,
@@ -169,7 +177,8 @@ void fold_integer_bundles(const Arguments& step, const FoldParameters& parameter
     if constexpr (kHasIndex<F, A>)
       find_in_integer_runs<F>(step.reduced, runs, stretch.count, totals);
     else
-      fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals, in_turns);
+      fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals,
+                              in_turns && lie_apart(runs, stretch.count));
     const auto place = to.next(stretch.count);
     sink_states(step, fold, totals, place.count,
                 {.out = place_of(step, place.out), .out_stride = to.run().out, .block = at, .block_stride = 1});

@@ -14,7 +14,8 @@ namespace ndfold::simd {
 inline constexpr int kInTurns = 4;
 inline constexpr Index kBytesApart = 64 << 10;  // at least, where there are so many
 
-inline constexpr Index kLeastTurnBytes = 128;  // of a run: shorter ones are read in the order of memory
+inline constexpr Index kLeastBytesApart = 8 << 10;  // or they are read in the order of memory
+inline constexpr Index kLeastTurnBytes = 128;       // of a run: shorter ones are read in the order of memory
 
 /// Whether there are kernels for it: where lanes have the 32 bytes of the machines that read so.
 inline constexpr bool kHasTurns = kRegisterBytes == 32;
