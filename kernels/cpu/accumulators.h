@@ -1,6 +1,7 @@
 // Accumulators of lanes for elements that lie side by side. They stay in registers, for no index into them is known at
 // run time only: filled and fetched in memory they cost 2^21 floats of the third cache 0.079 ms instead of 0.074.
 #pragma once
+#include "kernels/cpu/integers.h"
 #include "kernels/cpu/quick_extremum.h"
 #include "kernels/cpu/states.h"
 
@@ -75,7 +76,7 @@ class Accumulators {
   /// that guesses what comes next is misled by gaps. Each accumulator gets at most one end.
   template <class T>
   [[gnu::always_inline]] void add(const T* x, Index n, Index ahead) {
-    for (; n >= kCount * kWidth; x += kCount * kWidth, n -= kCount * kWidth) add<0>(x, ahead, Groups<kCount>());
+    for (; n >= kCount * kWidth; x += kCount * kWidth, n -= kCount * kWidth) add_to_all(x, ahead);
     if constexpr (kCount == 8) {
       if (n >= 4 * kWidth) add<0>(x, ahead, Groups<4>()), x += 4 * kWidth, n -= 4 * kWidth;
       if (n >= 2 * kWidth) add<4>(x, ahead, Groups<2>()), x += 2 * kWidth, n -= 2 * kWidth;
@@ -106,6 +107,18 @@ class Accumulators {
  private:
   template <int kMany>
   using Groups = std::make_integer_sequence<int, kMany>;
+
+  /// Sixteen registers hold no eight accumulators, eight elements and a watch: four elements at a time spill nothing
+  /// (max of [64,1024] f32 on a Zen 3, in cache: 3.5 us, 2.85 by halves).
+  static constexpr bool kByHalves = kCount == 8 && kRegisterBytes < 64 && !std::is_same_v<Watch, NoWatch>;
+
+  template <class T>
+  [[gnu::always_inline]] void add_to_all(const T* x, Index ahead) {
+    if constexpr (kByHalves)
+      add<0>(x, ahead, Groups<4>()), add<4>(x + 4 * kWidth, ahead, Groups<4>());
+    else
+      add<0>(x, ahead, Groups<kCount>());
+  }
 
   template <int... K>
   [[gnu::always_inline]] void fill(std::integer_sequence<int, K...>) {
