@@ -35,6 +35,9 @@ constexpr Index place_bytes(Index bytes) { return (bytes + 15) / 16 * 16 + 16; }
 /// Of a table of places within a line of columns (plans/build/columns_in_bundles.cpp).
 constexpr Index table_bytes(Index places) { return (places * 2 + 15) / 16 * 16; }
 
+/// Lanes of a slot, and one more where that keeps slots apart in shared memory (shifted_columns.h).
+constexpr int shifted_pitch(int lanes) { return lanes | 1; }
+
 /// Rows of columns that one lane folds alone. Plans reckon with the same number (plans/build/geometry.cpp).
 inline constexpr Index kFewRows = 32;
 

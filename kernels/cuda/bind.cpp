@@ -44,10 +44,12 @@ void cover_runs(const Bound& bound, int phase, Arguments& to) {
                   (bound.runs_begin_alike && phase == 0 && to.lane_axis.in == 1 && to.lane_axis.size % bound.pack == 0);
 }
 
+// As many lanes side by side as divide a block's threads, or all of them share one slot.
 Index panels_of(const Bound& bound, int phase, Arguments& to) {
   const Index size = to.lane_axis.size, lanes = ceil_divide(size + phase, bound.columns);
+  const Index dividing = bound.launch.threads & -bound.launch.threads;
   to.phase = phase;
-  to.lanes = static_cast<int>(std::min(power_of_two(to.widest_panel / bound.columns), power_of_two(lanes)));
+  to.lanes = static_cast<int>(std::min({dividing, power_of_two(to.widest_panel / bound.columns), power_of_two(lanes)}));
   to.lane_bits = std::countr_zero(static_cast<unsigned>(to.lanes));
   const Index slots = std::max(1, bound.launch.threads >> to.lane_bits);
   to.rows_of_lane = static_cast<int>(std::min<Index>(ceil_divide(to.reduced, slots), kMostKeptRows));
@@ -100,6 +102,8 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
     to.panels = ceil_divide(to.lane_axis.size, planned);
     to.by_panels = divide_by(to.panels);
     to.tiles = product_of(tiles) * to.panels;
+    const Index slots = bound.launch.threads / to.lanes;
+    bound.launch.shared_bytes = slots * bound.pack * shifted_pitch(to.lanes) * found.state_bytes;
     return;
   }
   const bool wide = std::min(planned, to.lane_axis.size) >= Index{kWarp} * found.packs * bound.columns &&
@@ -280,7 +284,7 @@ Bound bind(const Step& step, const Found& found) {
   bound.pack = found.pack;
   bound.columns = std::max(found.pack, found.columns);
   bound.bundles = found.bundles;
-  bound.joined = found.state_bytes != 0;
+  bound.joined = found.joined;
   bound.shifted = found.shifted;
   bound.element_bytes = static_cast<Index>(size_bytes(step.kernel.input));
   if (step.kernel.source != SourceKind::states) bound.in_bytes = step.in_offset * bound.element_bytes;

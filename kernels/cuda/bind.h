@@ -14,8 +14,9 @@ struct Found {
   int columns = 0;           ///< of a lane, where they are more than a pack
   int packs = 1;             ///< as many columns once more, that a lane of a wide panel may have
   bool bundles = false;      ///< rows come in bundles (bundles.h)
-  bool shifted = false;      ///< columns: packs begin elsewhere from row to row (Shifted)
-  int state_bytes = 0;       ///< of a state, where rows are joined (joined_rows.h); else 0
+  bool joined = false;       ///< columns: rows are joined (joined_rows.h)
+  bool shifted = false;      ///< columns: packs begin elsewhere from row to row (shifted_columns.h)
+  int state_bytes = 0;       ///< of a state, where all of a tile's meet at once: joined and shifted
   int meeting_bytes = 0;     ///< of a lane's columns, where registers keep them (column_registers.h); else 0
   Kernel sectors = nullptr;  ///< the same where rows end within sectors (column_sectors.h)
   Kernel whole_lines =
@@ -55,7 +56,7 @@ struct Layout {
   bool dense = false;      ///< packs are neighbours in the input, and of every run those of all are whole
   bool same_axis = false;  ///< permute: one axis is nearest on both sides
   bool few_rows = false;   ///< columns: so few rows that lanes had better share none (few_rows.h)
-  bool shifted = false;    ///< columns: rows begin elsewhere in a pack from one to the next (Shifted in source.h)
+  bool shifted = false;    ///< columns: rows begin elsewhere in a pack from one to the next (shifted_columns.h)
   int kept_rows = 0;       ///< columns: as kept_columns() says, where registers have room for a panel; else 0
   bool joined = false;     ///< columns: few, no whole packs, of rows that follow one another (joined_rows.h)
   bool in_line = false;    ///< all elements behind an output lie along one axis

@@ -1,6 +1,7 @@
 // What a lane does with a panel of columns: loads its rows in batches, folds them, and writes what becomes of them.
 #pragma once
 #include "kernels/cuda/batch.h"
+#include "kernels/cuda/best_of_pairs.h"
 #include "kernels/cuda/odometer.h"
 #include "kernels/cuda/scopes.h"
 #include "kernels/cuda/sinks.h"
@@ -30,32 +31,6 @@ template <int kSize>
 __device__ StatePlaces places_of(const Arguments& step, const Panel<kSize>& panel) {
   return {panel.out, panel.pitch * step.lane_axis.out, panel.outputs + panel.column, panel.pitch, panel.low,
           panel.high};
-}
-
-/// A panel of the rows of one slot, whose packs are aligned in memory where the slot's rows begin alike: they begin
-/// `lanes.shift` columns before the panel, and the last may end beyond it.
-template <int kSize>
-__device__ Panel<kSize> shifted_panel_of(const Arguments& step, Index tile, Index row, ShiftedLanes& lanes, int bytes) {
-  const AxisNumbers& axis = step.lane_axis;
-  const Index outer = quotient(tile, step.by_panels), width = step.columns;
-  const Index start = (tile - outer * step.panels) * width;
-  const Offsets base = offsets(step, step.tile, outer);
-  const auto address = reinterpret_cast<std::uintptr_t>(step.in) / static_cast<unsigned>(bytes);
-  const Index before = base.in + row * step.walk.near[0].in + start;
-  lanes.shift = static_cast<int>((address + static_cast<std::uintptr_t>(before)) % kSize);
-  const Index left = axis.size - start < width ? axis.size - start : width;
-  Panel<kSize> panel;
-  panel.outputs = outer * axis.size;
-  panel.pitch = 1;
-  panel.column = start + lanes.first_column(kSize);
-  panel.in = base.in + panel.column;
-  panel.out = base.out + panel.column * axis.out;
-  const auto within = [](Index n) { return static_cast<int>(n < 0 ? 0 : n > kSize ? kSize : n); };
-  panel.low = within(start - panel.column);
-  panel.high = within(start + left - panel.column);
-  panel.first = 0;
-  panel.width = static_cast<int>(left);
-  return panel;
 }
 
 /// Where a panel begins, `phase` elements sooner, so that packs are aligned in memory: no axis has 2^32 panels, so that
@@ -206,11 +181,14 @@ __device__ Pack<typename Source::Element, Source::kSize> columns_again(const Arg
     return waiting.get(number, load);
 }
 
-/// Folds a batch of rows, or `count` of them, into all columns of a tree. `index` and `pitch`: as in ColumnBatch.
+/// Folds a batch of rows, or `count` of them, into all columns of a tree; others repeat one of those where the best of
+/// pairs is wanted. `index` and `pitch`: as in ColumnBatch.
 template <bool kAll, class Source, int kUnroll, class F, class T>
 __device__ void push_rows(const F& fold, const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll],
                           const Index (&index)[kUnroll], Index pitch, int count, T& tree) {
   constexpr int kSize = Source::kSize;
+  if constexpr (BestOfPairs<F, Source> && kIsInLine<Source>)
+    if (pitch > 0) return push_pairs<Source, F>(batch, index[0], pitch, tree);
   typename F::State states[kSize];
 #pragma unroll
   for (int c = 0; c < kSize; ++c) {
@@ -275,29 +253,6 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Sou
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   else if (panel.low < panel.high)
     fold_rows_of_panel<false, 1, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
-  tree.result(states);
-}
-
-/// Only the first row and the last may have nothing before and after them.
-template <class Source, int kUnroll, class F>
-__device__ void fold_shifted_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
-                                   RowsOfSlot rows, typename F::State (&states)[Source::kSize]) {
-  TreeLevels<F, Source::kSize> levels;
-  Tree<F, Source::kSize> tree(fold, levels);
-  const Index first = rows.begin + rows.slot, last = step.reduced - 1;
-  const ReadAgain::Place<Pack<typename Source::Element, Source::kSize>> waiting(step);
-  if (panel.low < panel.high) {
-    RowsOfSlot inner = rows;
-    if (first == 0) inner.begin += rows.slots;
-    if (inner.end > last) inner.end = last;
-    fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, inner, 0, 0, waiting, tree);
-    const auto fold_end = [&](Index row) {
-      RowCursor<Source> cursor(step, {row, row + 1, 0, 0});
-      fold_batch_of_panel<false, false, 1>(fold, step, panel, cursor, 1, 0, 0, waiting, tree);
-    };
-    if (first == 0) fold_end(0);
-    if (rows.end > last && last > 0 && last >= first && (last - first) % rows.slots == 0) fold_end(last);
-  }
   tree.result(states);
 }
 

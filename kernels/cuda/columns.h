@@ -21,25 +21,14 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
   using Waiting = typename Residency::template Place<InPlace<Source>>;
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
-  using Lanes = std::conditional_t<kIsShifted<Source>, ShiftedLanes, ColumnLanes>;
-  Lanes lanes = [&] {
-    if constexpr (kIsShifted<Source>)
-      return ShiftedLanes{step.lanes};
-    else
-      return ColumnLanes(step, kIsApart<Source>);
-  }();
+  const ColumnLanes lanes(step, kIsApart<Source>);
   const int slots = lanes.rows(), slot = lanes.row();
   const int places = Waiting::kWaits ? places_of_row<Source>(step, lanes.across) : 0;
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
-      const Panel<kSize> panel = [&] {
-        if constexpr (kIsShifted<Source>)
-          return shifted_panel_of<kSize>(step, tile, begin + slot, lanes, sizeof(typename Source::Element));
-        else
-          return panel_of<kSize>(step, tile, lanes);
-      }();
+      const Panel<kSize> panel = panel_of<kSize>(step, tile, lanes);
       const RowsOfSlot rows{begin, end, slot, slots};
       if (turn == 0 && part == blockIdx.x) {
         if (has_few_blocks()) ask_for_rows<Source, Tuning::kUnroll>(step, panel, rows);
@@ -59,9 +48,6 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
           for (int c = 0; c < kSize; ++c) states[c] = found.at[c];
           combine_block_columns(fold, states, lanes);
         }
-      } else if constexpr (kIsShifted<Source>) {
-        fold_shifted_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, states);
-        combine_block_columns(fold, states, lanes);
       } else {
         fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting, states);
         combine_block_columns(fold, states, lanes);

@@ -11,7 +11,6 @@ namespace ndfold::cuda {
 /// How a block of columns is laid out: `across` lanes side by side (a power of two, for a division took as long as a
 /// row's loads), slots of whole warps behind each other.
 struct ColumnLanes {
-  static constexpr bool kShifted = false;
   int across, bits;
   bool apart;  ///< a lane's columns are `across` apart, else neighbours
 
@@ -31,24 +30,10 @@ struct ColumnLanes {
   __device__ bool speaks() const { return (thread_of_block() & ((1 << slot_bits()) - 1)) < across; }
 };
 
-/// Lanes of slots whose packs begin `shift` columns before the panel: the same lane of another slot has other columns.
-struct ShiftedLanes {
-  static constexpr bool kShifted = true;
-  int across;
-  int shift = 0;
-  __device__ int slots() const { return threads_of_block() / across; }
-  __device__ int slot() const { return thread_of_block() / across; }
-  __device__ int rows() const { return slots(); }
-  __device__ int row() const { return slot(); }
-  __device__ int lane() const { return thread_of_block() % across; }
-  __device__ int first_column(int columns) const { return lane() * columns - shift; }
-  __device__ int column_step() const { return 1; }
-  __device__ bool speaks() const { return true; }
-};
-
 /// Calls visit(column within the turn, state) for a lane's columns that have this turn.
-template <int kColumns, class State, class Visit, class Lanes>
-__device__ void columns_of_turn(const Lanes& lanes, int first, int count, State (&states)[kColumns], Visit&& visit) {
+template <int kColumns, class State, class Visit>
+__device__ void columns_of_turn(const ColumnLanes& lanes, int first, int count, State (&states)[kColumns],
+                                Visit&& visit) {
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
     const int at = lanes.first_column(kColumns) + c * lanes.column_step() - first;
@@ -105,8 +90,8 @@ __device__ void combine_slots_directly(const F& fold, typename F::State (&states
   for (int c = 0; c < kColumns; ++c) states[c] = whole.at[c];
 }
 
-template <int kColumns, class F, class Lanes>
-__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes);
+template <int kColumns, class F>
+__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes);
 
 /// The same, not inlined and by value: where it is seldom called, it only makes code long.
 template <int kColumns, class F>
@@ -198,10 +183,10 @@ __device__ void combine_indexed(typename F::State (&states)[kColumns], const Col
 }
 
 /// Over the slots of a block, and over the lanes of a slot that share columns.
-template <int kColumns, class F, class Lanes>
-__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes) {
+template <int kColumns, class F>
+__device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
   using State = typename F::State;
-  if constexpr (MeasuredFold<F> && !Lanes::kShifted) {  // the maxima of all, an exponential a lane and column, the sums
+  if constexpr (MeasuredFold<F>) {  // the maxima of all, an exponential a lane and column, the sums
     using A = decltype(states[0].max);
     A maxima[kColumns], sums[kColumns];
 #pragma unroll
@@ -214,20 +199,18 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
     for (int c = 0; c < kColumns; ++c) states[c] = {maxima[c], sums[c]};
     return;
   }
-  if constexpr (MomentsFold<F> && !Lanes::kShifted) return combine_moments(states, lanes);
-  if constexpr (IndexedFold<F> && !Lanes::kShifted) return combine_indexed<F>(states, lanes);
+  if constexpr (MomentsFold<F>) return combine_moments(states, lanes);
+  if constexpr (IndexedFold<F>) return combine_indexed<F>(states, lanes);
   const auto block = cg::this_thread_block();
   auto* const area = exchange_area<State>();
-  if constexpr (!Lanes::kShifted) {
-    if constexpr (std::is_arithmetic_v<State>)
-      combine_lanes_of_columns(fold, states, lanes.across);
-    else
+  if constexpr (std::is_arithmetic_v<State>)
+    combine_lanes_of_columns(fold, states, lanes.across);
+  else
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) states[c] = combine_lanes(fold, states[c], lanes.across, kWarp);
-  }
-  const int slots = lanes.slots(), columns = (lanes.across - Lanes::kShifted) * kColumns;
+    for (int c = 0; c < kColumns; ++c) states[c] = combine_lanes(fold, states[c], lanes.across, kWarp);
+  const int slots = lanes.slots(), columns = lanes.across * kColumns;
   if (slots == 1) return;
-  if constexpr (std::is_floating_point_v<State> && !Lanes::kShifted)
+  if constexpr (std::is_floating_point_v<State>)
     if (columns * slots * static_cast<int>(sizeof(State)) <= kExchangeBytes) {
       combine_slots_directly(fold, states, lanes, shared_memory());
       return block.sync();  // the area is used again
@@ -251,8 +234,9 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
 
 /// Over the blocks of a cluster; all lanes of a block know its states. Neighbouring lanes read a column's from all
 /// blocks at once: one after the other, each would take a trip through the cluster.
-template <int kColumns, class F, class Lanes>
-__device__ void combine_cluster_columns(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes) {
+template <int kColumns, class F>
+__device__ void combine_cluster_columns(const F& fold, typename F::State (&states)[kColumns],
+                                        const ColumnLanes& lanes) {
   using State = typename F::State;
   const auto block = cg::this_thread_block();
   const auto cluster = this_cluster();

@@ -58,6 +58,7 @@ template <class Source, class F>
         batch[r] = load_pack<typename Source::Element, kSize>(from + start.in, in_step, places.low, places.high);
       index[r] = start.out;
     }
+    if constexpr (BestOfPairs<F, Source>) repeat_first(batch, count);
     push_rows<false, Source>(fold, batch, index, cursor.out_pitch(), count, states);
   }
   sink_states(step, fold, states.result(), places);
@@ -121,8 +122,10 @@ class FewColumnsFold {
       }
     }
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p)
+    for (int p = 0; p < kPacks; ++p) {
+      if constexpr (!kAll && BestOfPairs<F, Source>) repeat_first(batch[p], count);
       push_rows<kAll, Source>(fold_, batch[p], index, cursor.out_pitch(), count, states_[p]);
+    }
   }
 
   // One dispatch on the type of results for all of them. Packs are whole vectors apart.

@@ -3,6 +3,7 @@
 // end.
 #pragma once
 #include "kernels/cuda/column_batch.h"
+#include "kernels/cuda/column_sharers.h"
 #include "kernels/cuda/line_walk.h"
 
 namespace ndfold::cuda {
@@ -75,24 +76,6 @@ __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typen
       if (states[c].index != fold.identity().index) states[c].index += rows.row(c) * rows.weight;
 }
 
-/// How threads share columns of which there are `columns` at a time: a power of two of neighbours each.
-struct ColumnSharers {
-  int each = kWarp;
-  __device__ explicit ColumnSharers(int columns) {
-    while (each > 1 && each * columns > threads_of_block()) each /= 2;
-  }
-  __device__ int lane() const { return thread_of_block() % each; }
-  /// Calls visit(column, whether it is one) alike in all threads of a warp.
-  template <class Visit>
-  __device__ void visit_columns(int columns, const Visit& visit) const {
-    const int groups = threads_of_block() / each;
-    for (int first = 0; first < columns; first += groups) {
-      const int column = first + thread_of_block() / each;
-      visit(column, column < columns);
-    }
-  }
-};
-
 /// Over all lanes of a block that hold a column; visit(column, state) is called by one thread each. States of as many
 /// columns as there is room for meet at a time.
 template <class Source, class F, class Visit>
@@ -112,14 +95,9 @@ __device__ void combine_joined(const F& fold, const Arguments& step, const Joine
         area[(rows.row(c) + together) % together * count + column] = states[c];
     }
     block.sync();
-    const ColumnSharers sharers(count);
-    sharers.visit_columns(count, [&](int column, bool is_there) {
-      State state = fold.identity();
-      for (int row = sharers.lane(); is_there && row < together; row += sharers.each)
-        state = fold.combine(state, read_state(area + row * count + column));
-      state = combine_lanes(fold, state, 1, sharers.each);
-      if (is_there && sharers.lane() == 0) visit(first + column, state);
-    });
+    merge_states(
+        fold, count, together, [&](int column, int row) { return area + row * count + column; },
+        [&](int column, const State& state) { visit(first + column, state); });
     block.sync();  // the area is used again
   }
 }

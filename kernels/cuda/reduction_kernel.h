@@ -4,6 +4,7 @@
 #include "kernels/cuda/fold_cut_runs.h"
 #include "kernels/cuda/joined_rows.h"
 #include "kernels/cuda/kernel_in.h"
+#include "kernels/cuda/shifted_columns.h"
 #include "kernels/cuda/whole_runs.h"
 
 namespace ndfold::cuda::detail {
@@ -25,19 +26,21 @@ Found joined(const KernelKey& key) {
                          : Kernel(joined_rows<Line, F, NearScope, Tuned<kFewThreads, kManyLoads, kBlocks>>),
           .threads = kFewThreads,
           .pack = Line::kSize,
+          .joined = true,
           .state_bytes = sizeof(typename F::State)};
 }
 
 // Columns whose rows begin elsewhere in a pack from one to the next.
 template <class Line, class F, int kBlocks>
 Found shifted(const KernelKey& key) {
-  Found found =
-      key.scope == Scope::grid
-          ? kernel<Body::columns, Shifted<Line>, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>()
-          : kernel<Body::columns, Shifted<Line>, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads,
-                   kBlocks>();
-  found.shifted = true;
-  return found;
+  const bool grid = key.scope == Scope::grid;
+  return {.kernel = grid ? Kernel(shifted_columns<Line, F, GridScope, Tuned<kFewThreads, kManyLoads, 2>>)
+                         : Kernel(shifted_columns<Line, F, NearScope, Tuned<kFewThreads, kManyLoads, kBlocks>>),
+          .threads = kFewThreads,
+          .pack = Line::kSize,
+          .columns = Line::kSize,
+          .shifted = true,
+          .state_bytes = sizeof(typename F::State)};
 }
 
 // The same step where runs are whole packs.

@@ -38,9 +38,9 @@ class NearScope {
   __device__ typename F::State combine_far(const F& fold, typename F::State state, int) const {
     return scope_ == Scope::cluster ? combine_cluster(fold, state) : state;
   }
-  template <int kColumns, class F, class Lanes>
-  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes, int,
-                                      int, int) const {
+  template <int kColumns, class F>
+  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
+                                      int, int, int) const {
     if (scope_ == Scope::cluster) combine_cluster_columns(fold, states, lanes);
   }
 
@@ -83,8 +83,8 @@ class GridScope {
   }
 
   /// `width` columns of the tile have an output, from lane element `first` on.
-  template <int kColumns, class F, class Lanes>
-  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const Lanes& lanes,
+  template <int kColumns, class F>
+  __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
                                       int first, int width, int turn) const {
     using State = typename F::State;
     constexpr int kAtOnce = kPartsAtOnce<kColumns>;
@@ -113,8 +113,8 @@ class GridScope {
 
   /// Where nobody needs the whole to go on: every block leaves its columns, and after the meeting each warp of the
   /// group merges some of them; sink(column, state) is called by one lane.
-  template <int kColumns, class F, class Lanes>
-  __device__ void leave_columns(typename F::State (&states)[kColumns], const Lanes& lanes, int first, int width,
+  template <int kColumns, class F>
+  __device__ void leave_columns(typename F::State (&states)[kColumns], const ColumnLanes& lanes, int first, int width,
                                 int turn) const {
     auto* const mine = meeting_.slot<typename F::State>(turn, blockIdx.x);
     if (lanes.slot() == 0 && lanes.speaks())

@@ -84,18 +84,6 @@ inline constexpr bool kIsApart<Apart<Source>> = true;
 template <class Source>
 inline constexpr bool kIsApart<InLine<Source>> = kIsApart<Source>;
 
-/// The same where packs of a row begin elsewhere in the next: a lane takes rows whose packs begin alike, shifted against
-/// those of other slots, and its packs may hold what lies around the row.
-template <class Source>
-struct Shifted : Source {};
-
-template <class Source>
-inline constexpr bool kIsShifted = false;
-template <class Source>
-inline constexpr bool kIsShifted<Shifted<Source>> = true;
-template <class Source>
-inline constexpr bool kIsInLine<Shifted<Source>> = kIsInLine<Source>;
-
 /// States of an earlier step.
 template <class F>
 struct States {

@@ -195,8 +195,9 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   if (step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows) return;
   const Axis columns = step.kept.back();
   const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
-  const Index threads = std::min(step.launch.block, device.threads_per_block),
-              most = std::min(kMostLanes, threads / pack);
+  const Index threads = std::min(step.launch.block, device.threads_per_block);
+  const auto most =
+      static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::min(kMostLanes, threads / pack))));
   if (step.reduced.size() != 1 || columns.in != 1 || step.reduced.back().in % pack == 0 || most < 2) return;
   const Index pitch = step.reduced.back().in;
   const bool follows = pitch == columns.size;
@@ -208,7 +209,9 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
     Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min({kFewestLanes, most, enough}), most);
     const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
     if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
-    panel = (std::min(lanes, enough) - 1) * pack;
+    lanes = std::min(lanes, enough);
+    panel = (lanes - 1) * pack;
+    step.launch.block = static_cast<int>(threads / (lanes * pack) * (lanes * pack));  // slots that begin alike
   }
   panel_bytes = static_cast<int>(panel * element_bytes(step));
   step.launch.grid[1] = elements(step.kept) / columns.size * panels(step);

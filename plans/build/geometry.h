@@ -63,7 +63,7 @@ void fit_panels(Step& step, const DeviceFacts& device);
 
 /// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
 /// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than
-/// a power of two of lanes has, for packs begin up to so much before their panel (Shifted in kernels/cuda/source.h).
+/// a power of two of lanes has, for packs begin up to so much before their panel (kernels/cuda/shifted_columns.h).
 void fit_uneven_rows(Step& step, const DeviceFacts& device);
 
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share

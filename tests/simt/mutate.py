@@ -81,9 +81,9 @@ MUTANTS = [
     ("joined_last", "joined_rows.h", "last = line.last_whole();", "last = line.last();", "joined"),
     ("joined_cut", "joined_rows.h", "c >= place.low && c < place.high", "c > place.low && c < place.high", "joined"),
     ("joined_phase", "joined_rows.h", "lane * Source::kSize + c - phase + columns", "lane * Source::kSize + c + columns", "joined"),
-    ("shifted_first", "column_batch.h", "if (first == 0) fold_end(0);", "", "shifted"),
-    ("shifted_last", "column_batch.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
-    ("shifted_start", "column_batch.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
+    ("shifted_first", "shifted_columns.h", "if (first == 0) fold_end(0);", "", "shifted"),
+    ("shifted_last", "shifted_columns.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
+    ("shifted_start", "shifted_columns.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
     ("line_packs", "lines_together.h", "return at(u) < packs;", "return at(u) < packs - 1;", "whole_lines"),
     ("line_nothing", "lines_together.h", "states[l] = fold.identity();", "states[l] = states[l];", "whole_short"),
     ("line_next", "lines_together.h", "lane < together && results.has_next(lane)", "lane < together", "whole_short"),
@@ -173,7 +173,8 @@ MUTANTS = [
     ("sectors_halves", "column_sectors.h", "half * slots_ * of_slot", "0 * half * slots_ * of_slot", "sectors"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
-    ("joined_meeting", "joined_rows.h", "is_there && row < together;", "is_there && row < together - 1;", "joined"),
+    ("joined_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "joined"),
+    ("shifted_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "shifted"),
 ]
 
 PLAIN = "ResultSink, ReadAgain, Tuning>"
@@ -207,7 +208,7 @@ KERNELS = {
                                   "Tuning>"),
     "sectors": ("column_sectors.h", "columns_by_sectors<Elements<float, float, 2>, Softmax<float>, "
                                     "ElementSink<float>, simt::KeptTuning>"),
-    "shifted": ("columns.h", "columns<Shifted<InLine<Elements<float, float, 4>>>, folds::Sum<float>, NearScope, " + PLAIN),
+    "shifted": ("shifted_columns.h", "shifted_columns<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "odd_columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
                              "folds::Sum<float>, ResultSink, Tuning>"),

@@ -4,7 +4,8 @@
 namespace simt {
 
 Found find_kernel(const KernelKey& key, const Layout& layout) {
-  for (const auto list : {sum_rows, argmax_rows, variance_rows, softmax_rows, other_rows, type_rows, moving_rows})
+  for (const auto list :
+       {sum_rows, argmax_rows, pair_rows, variance_rows, softmax_rows, other_rows, type_rows, moving_rows})
     if (const Found found = find_among(list(), key, layout); found.kernel != nullptr) return found;
   return {};
 }

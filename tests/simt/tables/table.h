@@ -29,6 +29,7 @@ constexpr auto joined(const Lists&... lists) {
 // One list a file of this folder.
 std::span<const CatalogRow> sum_rows();
 std::span<const CatalogRow> argmax_rows();
+std::span<const CatalogRow> pair_rows();
 std::span<const CatalogRow> variance_rows();
 std::span<const CatalogRow> softmax_rows();
 std::span<const CatalogRow> other_rows();

@@ -1,0 +1,106 @@
+// The best elements of columns of 16-bit numbers, two columns at a time: a comparison and a selection look at two
+// elements, which stay as they are in memory.
+#pragma once
+#include "kernels/cuda/any_extreme.h"
+#include "kernels/cuda/batch.h"
+#include "kernels/cuda/source.h"
+
+namespace ndfold::cuda {
+
+/// Folds of values and indices whose elements are pairs of 16-bit numbers.
+template <class F, class Source>
+concept BestOfPairs =
+    ArgFold<F> && kIs16BitFloat<typename Source::Element> && std::is_same_v<typename F::Value, float> && Source::kSize %
+        2 ==
+    0;
+
+template <class F>
+inline constexpr bool kWantsSmallest = std::is_same_v<typename F::Values, folds::Min<typename F::Value>>;
+
+/// The number in the lower half of a word, or in the upper one.
+template <class T>
+__device__ float number_of_pair(std::uint32_t pair, int half) {
+  return to_float(T{static_cast<std::uint16_t>(half == 0 ? pair : pair >> 16)});
+}
+
+/// All bits of a half where numbers are equal; a NaN equals nothing.
+template <class T>
+__device__ std::uint32_t equal_pairs(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  std::uint32_t mask;
+  if constexpr (std::is_same_v<T, BFloat16>)
+    asm("set.eq.u32.bf16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
+  else
+    asm("set.eq.u32.f16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
+  return mask;
+#else
+  const auto mask = [&](int half) { return number_of_pair<T>(a, half) == number_of_pair<T>(b, half) ? 0xffffu : 0u; };
+  return mask(0) | mask(1) << 16;
+#endif
+}
+
+/// The larger of two pairs' numbers, or the smaller; a NaN stays one.
+template <bool kSmaller, class T>
+__device__ std::uint32_t extreme_of_pairs(std::uint32_t a, std::uint32_t b) {
+#ifdef __CUDA_ARCH__
+  std::uint32_t extreme;
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if constexpr (kSmaller)
+      asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
+    else
+      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
+  } else {
+    if constexpr (kSmaller)
+      asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
+    else
+      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
+  }
+  return extreme;
+#else
+  const auto extreme = [&](int half) {
+    const float x = number_of_pair<T>(a, half), y = number_of_pair<T>(b, half);
+    return (x != x || (kSmaller ? x < y : x > y) ? a : b) & (half == 0 ? 0xffffu : 0xffff0000u);
+  };
+  return extreme(0) | extreme(1);
+#endif
+}
+
+/// Rows beyond `count` become the first one, once all are loaded.
+template <int kRows, class P>
+__device__ void repeat_first(P (&batch)[kRows], int count) {
+#pragma unroll
+  for (int r = 1; r < kRows; ++r)
+    if (r >= count) batch[r] = batch[0];
+}
+
+/// A batch of rows, of which index `first + u · pitch` rises, into all columns of a tree. Rows that are missing repeat
+/// one before them, so that none of them is the first to hold anything.
+template <class Source, class F, int kUnroll, class T>
+__device__ void push_pairs(const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll], Index first,
+                           Index pitch, T& tree) {
+  using Element = typename Source::Element;
+  using Pairs = Pack<std::uint32_t, Source::kSize / 2>;
+  const auto pair_of = [&](int u, int p) { return std::bit_cast<Pairs>(batch[u]).at[p]; };
+#pragma unroll
+  for (int p = 0; p < Source::kSize / 2; ++p) {
+    std::uint32_t best = pair_of(0, p);
+#pragma unroll
+    for (int u = 1; u < kUnroll; ++u) best = extreme_of_pairs<kWantsSmallest<F>, Element>(best, pair_of(u, p));
+    const float low = number_of_pair<Element>(best, 0), high = number_of_pair<Element>(best, 1);
+    const bool changes_low = F::may_change(tree.running(2 * p), low, true);
+    const bool changes_high = F::may_change(tree.running(2 * p + 1), high, true);
+    if (!changes_low && !changes_high) continue;
+    const std::uint32_t is_nan = ~equal_pairs<Element>(best, best);
+    std::uint32_t places = 0;  // of both
+#pragma unroll
+    for (int u = kUnroll - 1; u >= 0; --u) {
+      std::uint32_t here = equal_pairs<Element>(pair_of(u, p), best);
+      if (is_nan != 0) here |= is_nan & ~equal_pairs<Element>(pair_of(u, p), pair_of(u, p));
+      places = (places & ~here) | (here & (static_cast<std::uint32_t>(u) * 0x10001u));
+    }
+    if (changes_low) tree.push_one(2 * p, {low, first + static_cast<Index>(places & 0xffffu) * pitch});
+    if (changes_high) tree.push_one(2 * p + 1, {high, first + static_cast<Index>(places >> 16) * pitch});
+  }
+}
+
+}  // namespace ndfold::cuda

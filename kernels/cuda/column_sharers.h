@@ -1,0 +1,40 @@
+// Columns whose states lie in shared memory, several of each: how a block's threads share the merging.
+#pragma once
+#include "kernels/cuda/combine_rows.h"
+
+namespace ndfold::cuda {
+
+/// How threads share columns of which there are `columns` at a time: a power of two of neighbours each.
+struct ColumnSharers {
+  int each = kWarp;
+  __device__ explicit ColumnSharers(int columns) {
+    while (each > 1 && each * columns > threads_of_block()) each /= 2;
+  }
+  __device__ int lane() const { return thread_of_block() % each; }
+  /// Calls visit(column, whether it is one) alike in all threads of a warp.
+  template <class Visit>
+  __device__ void visit_columns(int columns, const Visit& visit) const {
+    const int groups = threads_of_block() / each;
+    for (int first = 0; first < columns; first += groups) {
+      const int column = first + thread_of_block() / each;
+      visit(column, column < columns);
+    }
+  }
+};
+
+/// `rows` states of each of `columns` columns, state `row` at place(column, row); visit(column, state) is called by one
+/// thread each. All of them are there, and who writes there again waits for all threads.
+template <class F, class Place, class Visit>
+__device__ void merge_states(const F& fold, int columns, int rows, const Place& place, const Visit& visit) {
+  const ColumnSharers sharers(columns);
+  const int first = sharers.lane(), each = sharers.each, count = first < rows ? (rows - first + each - 1) / each : 0;
+  sharers.visit_columns(columns, [&](int column, bool is_there) {
+    typename F::State state = fold.identity();
+    if (is_there && count > 0)
+      state = combine_several(fold, count, [&](int i) { return read_state(place(column, first + i * each)); });
+    state = combine_lanes(fold, state, 1, each);
+    if (is_there && first == 0) visit(column, state);
+  });
+}
+
+}  // namespace ndfold::cuda
