@@ -35,8 +35,11 @@ constexpr Index place_bytes(Index bytes) { return (bytes + 15) / 16 * 16 + 16; }
 /// Of a table of places within a line of columns (plans/build/columns_in_bundles.cpp).
 constexpr Index table_bytes(Index places) { return (places * 2 + 15) / 16 * 16; }
 
-/// Lanes of a slot, and one more where that keeps slots apart in shared memory (shifted_columns.h).
-constexpr int shifted_pitch(int lanes) { return lanes | 1; }
+/// Lanes side by side, and one more where they are many: what they leave of a column each shares no bank.
+constexpr int spaced_lanes(int lanes) { return lanes < 8 ? lanes : lanes | 1; }
+
+/// Shared bytes in which the states of columns meet, at most: blocks have them without asking (column_sharers.h).
+inline constexpr Index kMostMeetingBytes = 40 * 1024;
 
 /// Rows of columns that one lane folds alone. Plans reckon with the same number (plans/build/geometry.cpp).
 inline constexpr Index kFewRows = 32;
@@ -139,7 +142,7 @@ struct Arguments {
   Index sheets = 1;  ///< elementwise: tiles that lie side by side, of all runs
   Divider by_sheets = {};
   bool along_line = false;  ///< elementwise: lanes along a line, else along columns whose rows follow one another
-  Index tile_bytes = 0;     ///< shared bytes for elements that wait
+  Index tile_bytes = 0;     ///< shared bytes for elements that wait, or for states of columns that meet
   int rows_of_bundle = 1;   ///< bundles: rows of one, or lines of columns
   int spacing_bits = 0;     ///< bundles: log2 of the distance between a warp's rows
   int places = 2;           ///< bundles: places of tile_bytes that they travel through

@@ -102,8 +102,6 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
     to.panels = ceil_divide(to.lane_axis.size, planned);
     to.by_panels = divide_by(to.panels);
     to.tiles = product_of(tiles) * to.panels;
-    const Index slots = bound.launch.threads / to.lanes;
-    bound.launch.shared_bytes = slots * bound.pack * shifted_pitch(to.lanes) * found.state_bytes;
     return;
   }
   const bool wide = std::min(planned, to.lane_axis.size) >= Index{kWarp} * found.packs * bound.columns &&
@@ -114,6 +112,19 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
   to.tiles = product_of(tiles) * to.panels;
   bound.panels_are_fixed = step.kernel.scope == Scope::grid;
+}
+
+// States of a panel meet, and in a cluster those of its blocks. What is read lies within the tensor.
+void bind_meeting(const Step& step, const Found& found, Bound& bound) {
+  Arguments& to = bound.arguments;
+  const Index of_lane = Index{bound.columns} * found.state_bytes;
+  const Index spaced = bound.launch.threads + ceil_divide(bound.launch.threads, 8);
+  to.tile_bytes = std::min(kMostMeetingBytes, spaced * of_lane);
+  const Index wholes = step.kernel.scope == Scope::cluster ? to.columns * found.state_bytes : 0;
+  bound.launch.shared_bytes = std::max<Index>(kExchangeBytes, to.tile_bytes + wholes);
+  const Reach kept = reach_of(step.kept), reduced = reach_of(step.reduced);
+  to.reach_from = kept.low + reduced.low;
+  to.reach_to = kept.high + reduced.high;
 }
 
 // Maxima and sums of all lanes, and where rows of several axes lie. Of few panels one more, for packs that begin before
@@ -322,6 +333,7 @@ Bound bind(const Step& step, const Found& found) {
         break;
       }
       bind_columns(step, found, bound);
+      if (found.state_bytes != 0) bind_meeting(step, found, bound);
       if (bound.joined) bind_joined(step, found, bound);
       if (found.meeting_bytes != 0) bind_kept(found, bound);
       break;

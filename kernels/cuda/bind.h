@@ -16,7 +16,7 @@ struct Found {
   bool bundles = false;      ///< rows come in bundles (bundles.h)
   bool joined = false;       ///< columns: rows are joined (joined_rows.h)
   bool shifted = false;      ///< columns: packs begin elsewhere from row to row (shifted_columns.h)
-  int state_bytes = 0;       ///< of a state, where all of a tile's meet at once: joined and shifted
+  int state_bytes = 0;       ///< of a state, where those of a tile meet in shared memory: reductions of columns
   int meeting_bytes = 0;     ///< of a lane's columns, where registers keep them (column_registers.h); else 0
   Kernel sectors = nullptr;  ///< the same where rows end within sectors (column_sectors.h)
   Kernel whole_lines =

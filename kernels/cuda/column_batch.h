@@ -256,6 +256,20 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Sou
   tree.result(states);
 }
 
+/// Results of a panel's columns, or states of its part, from all lanes that have some of its rows.
+template <class F, class Scope, class Lanes, int kSize>
+__device__ void share_columns(const F& fold, const Arguments& step, const Scope& scope,
+                              const typename F::State (&states)[kSize], const Lanes& lanes, const Panel<kSize>& panel,
+                              Index part, int turn) {
+  const int before = panel.first - lanes.first_column(kSize);  // of the panel's columns, from the lane's first on
+  const auto sink = [&](int column, const typename F::State& state) {
+    const Index number = panel.outputs + panel.column + before + column;
+    sink_state(step, fold, state, panel.out + (before + column) * step.lane_axis.out,
+               scope.shares_parts() ? number : number * step.parts + part);
+  };
+  scope.share_columns(fold, states, lanes, panel.first, panel.width, static_cast<int>(step.tile_bytes), turn, sink);
+}
+
 /// Writes what Map makes of each element of the slot's rows, as it waited, and of its column's state: any layout. Not
 /// inlined and by value, for column_waiting.h has a shorter one for what is common.
 template <class Source, class Out, class Map, class Waiting, class State>

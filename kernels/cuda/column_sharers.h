@@ -37,4 +37,31 @@ __device__ void merge_states(const F& fold, int columns, int rows, const Place& 
   });
 }
 
+/// Over a block's rows of lanes, as many columns at a time as `bytes` of shared memory hold states of; visit(column of
+/// the panel, state) is called by one thread each. Columns are numbered from lane element `first` on. Neighbouring
+/// columns lie a row of lanes apart, which is odd where lanes are many, so that they share no bank.
+template <int kColumns, class F, class Lanes, class Visit>
+__device__ void meet_columns(const F& fold, const typename F::State (&states)[kColumns], const Lanes& lanes, int first,
+                             int width, int bytes, const Visit& visit) {
+  using State = typename F::State;
+  const auto block = cg::this_thread_block();
+  auto* const area = reinterpret_cast<State*>(shared_memory());
+  const int rows = lanes.rows(), room = bytes / (static_cast<int>(sizeof(State)) * kColumns) / rows;
+  const int wanted = spaced_lanes(lanes.across), apart = wanted < room ? wanted : room, most = apart * kColumns;
+  const auto place = [&](int column, int row) {
+    return area + (row * kColumns + column % kColumns) * apart + column / kColumns;
+  };
+  for (int begin = 0; begin < width; begin += most) {
+    const int count = width - begin < most ? width - begin : most;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const int column = lanes.first_column(kColumns) + c * lanes.column_step() - first - begin;
+      if (column >= 0 && column < count) *place(column, lanes.row()) = states[c];
+    }
+    block.sync();
+    merge_states(fold, count, rows, place, [&](int column, const State& state) { visit(begin + column, state); });
+    block.sync();  // the area is used again
+  }
+}
+
 }  // namespace ndfold::cuda

@@ -15,6 +15,47 @@ template <class Source, int kUnroll, class F, class Waiting>
   return states;
 }
 
+/// Folds a panel and writes what becomes of each of its elements.
+template <class Source, class Sink, class Waiting, int kUnroll, class F, class Scope>
+__device__ void map_columns(const F& fold, const Arguments& step, const Scope& scope, const ColumnLanes& lanes,
+                            const Panel<Source::kSize>& panel, const RowsOfSlot& rows, int turn) {
+  using A = typename Source::Value;
+  using Out = typename Sink::Out;
+  constexpr int kSize = Source::kSize;
+  const int places = Waiting::kWaits ? places_of_row<Source>(step, lanes.across) : 0;
+  Waiting waiting(step);
+  typename F::State states[kSize];
+  RowsOfLane mine;
+  if constexpr (Waiting::kWaits) {
+    if (waiting.hold((rows.end - rows.begin) * places)) {
+      mine = request_panel<Source>(step, panel, rows, places, lanes.lane(), waiting);
+      fold_waiting<kUnroll, Source>(fold, lanes, mine, waiting, states);
+    } else {
+      const auto found = fold_without_room<Source, kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting);
+#pragma unroll
+      for (int c = 0; c < kSize; ++c) states[c] = found.at[c];
+      combine_block_columns(fold, states, lanes);
+    }
+  } else {
+    fold_panel<Source, kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting, states);
+    combine_block_columns(fold, states, lanes);
+  }
+  scope.combine_columns_far(fold, states, lanes, panel.first, panel.width, turn);
+  const auto map = [&]<class Map>(Map) {
+    if constexpr (Waiting::kWaits)
+      if (waiting.holds())  // all lanes alike: calls of what is not inlined do not diverge
+        return map_waiting<Source, Out, kUnroll, Map>(step, panel, rows, mine, waiting, states);
+    StatesOfLane<typename F::State, kSize> found;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) found.at[c] = states[c];
+    map_panel<Source, Out, Map>(step, panel, rows, places, lanes.lane(), waiting, found);
+  };
+  if (step.map == MapKind::softmax)
+    map(SoftmaxMap<A>());
+  else
+    map(LogSoftmaxMap<A>());
+}
+
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
   constexpr int kSize = Source::kSize;
@@ -22,69 +63,22 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes(step, kIsApart<Source>);
-  const int slots = lanes.rows(), slot = lanes.row();
-  const int places = Waiting::kWaits ? places_of_row<Source>(step, lanes.across) : 0;
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
       const Panel<kSize> panel = panel_of<kSize>(step, tile, lanes);
-      const RowsOfSlot rows{begin, end, slot, slots};
+      const RowsOfSlot rows{begin, end, lanes.row(), lanes.rows()};
       if (turn == 0 && part == blockIdx.x) {
         if (has_few_blocks()) ask_for_rows<Source, Tuning::kUnroll>(step, panel, rows);
         await_launch_before(panel.in, panel.out, rows.end);
       }
-      Waiting waiting(step);
-      typename F::State states[kSize];
-      RowsOfLane mine;
-      if constexpr (Waiting::kWaits) {
-        if (waiting.hold((end - begin) * places)) {
-          mine = request_panel<Source>(step, panel, rows, places, lanes.lane(), waiting);
-          fold_waiting<Tuning::kUnroll, Source>(fold, lanes, mine, waiting, states);
-        } else {
-          const auto found =
-              fold_without_room<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting);
-#pragma unroll
-          for (int c = 0; c < kSize; ++c) states[c] = found.at[c];
-          combine_block_columns(fold, states, lanes);
-        }
-      } else {
-        fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, places, lanes.lane(), waiting, states);
-        combine_block_columns(fold, states, lanes);
-      }
-      if constexpr (Scope::kMeets && !Sink::kMaps) {
-        scope.template leave_columns<kSize, F>(states, lanes, panel.first, panel.width, turn);
-        const int first = panel.first - lanes.first_column(kSize);  // of the panel's columns, from the lane's first on
-        scope.merge_columns(fold, panel.width, turn, [&](int at, const typename F::State& state) {
-          sink_state(step, fold, state, panel.out + (first + at) * step.lane_axis.out,
-                     panel.outputs + panel.column + first + at);
-        });
-        continue;
-      }
-      scope.combine_columns_far(fold, states, lanes, panel.first, panel.width, turn);
       if constexpr (Sink::kMaps) {
-        using A = typename Source::Value;
-        using Out = typename Sink::Out;
-        const auto map = [&]<class Map>(Map) {
-          if constexpr (Waiting::kWaits)
-            if (waiting.holds())  // all lanes alike: calls of what is not inlined do not diverge
-              return map_waiting<Source, Out, Tuning::kUnroll, Map>(step, panel, rows, mine, waiting, states);
-          StatesOfLane<typename F::State, kSize> found;
-#pragma unroll
-          for (int c = 0; c < kSize; ++c) found.at[c] = states[c];
-          map_panel<Source, Out, Map>(step, panel, rows, places, lanes.lane(), waiting, found);
-        };
-        if (step.map == MapKind::softmax)
-          map(SoftmaxMap<A>());
-        else
-          map(LogSoftmaxMap<A>());
-      } else if (slot == 0 && (!scope.shares_parts() || blockIdx.x == 0)) {
-        StatePlaces to = places_of(step, panel);
-        if (!scope.shares_parts()) {
-          to.number = to.number * step.parts + part;
-          to.number_step *= step.parts;
-        }
-        sink_states(step, fold, states, to);
+        map_columns<Source, Sink, Waiting, Tuning::kUnroll>(fold, step, scope, lanes, panel, rows, turn);
+      } else {
+        typename F::State states[kSize];
+        fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, 0, lanes.lane(), Waiting(step), states);
+        share_columns(fold, step, scope, states, lanes, panel, part, turn);
       }
     }
 }

@@ -232,6 +232,29 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
   }
 }
 
+/// States that every block of a cluster has of so many columns, in its own memory; sink(column, state) is called by one
+/// lane of all blocks. Neighbouring lanes read a column's from all blocks at once: one after the other, each would take
+/// a trip through the cluster.
+template <class F, class Sink>
+__device__ void share_cluster_columns(const F& fold, typename F::State* states, int columns, const Sink& sink) {
+  const auto cluster = this_cluster();
+  const auto read_cluster = cluster_of_readers();
+  const int blocks = static_cast<int>(cluster.num_blocks());
+  int each = 1;
+  while (each < blocks) each *= 2;
+  const int rank = thread_of_block() & (each - 1), at_once = threads_of_block() / each;
+  cluster.sync();
+  for (int base = static_cast<int>(cluster.block_rank()) * at_once; base < columns; base += at_once * blocks) {
+    const int column = base + thread_of_block() / each;
+    const bool there = column < columns && rank < blocks;
+    typename F::State state = fold.identity();
+    if (there) state = read_state(cluster.map_shared_rank(states + column, static_cast<unsigned>(rank)));
+    state = combine_lanes(fold, state, 1, each);
+    if (there && rank == 0) sink(column, state);
+  }
+  read_cluster.sync();  // nobody leaves, or writes again, while others read
+}
+
 /// Over the blocks of a cluster; all lanes of a block know its states. Neighbouring lanes read a column's from all
 /// blocks at once: one after the other, each would take a trip through the cluster.
 template <int kColumns, class F>

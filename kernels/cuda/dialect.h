@@ -24,6 +24,7 @@ __device__ inline std::byte* shared_memory() {
 struct Cluster {
   __device__ void sync() const { cg::this_thread_block().sync(); }
   __device__ unsigned num_blocks() const { return 1; }
+  __device__ unsigned block_rank() const { return 0; }
   template <class T>
   __device__ T* map_shared_rank(T* mine, unsigned) const {
     return mine;

@@ -25,8 +25,11 @@ template <Body kBody, class Source, class F, class Scope, class Sink, class Resi
 Found kernel() {
   using Tuning = Tuned<kMost, kLoads, kBlocks>;
   if constexpr (kBody == Body::columns)
-    return {columns<Source, F, Scope, Sink, Residency, Tuning>, kMost, kIsApart<Source> ? 1 : Source::kSize,
-            Source::kSize};
+    return {.kernel = columns<Source, F, Scope, Sink, Residency, Tuning>,
+            .threads = kMost,
+            .pack = kIsApart<Source> ? 1 : Source::kSize,
+            .columns = Source::kSize,
+            .state_bytes = Sink::kMaps ? 0 : static_cast<int>(sizeof(typename F::State))};
   else
     return {rows<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
 }

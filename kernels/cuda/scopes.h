@@ -1,6 +1,7 @@
 // Scopes: which tile and part a block folds, and who folds it together. All have the same words, so that a body is
 // written once. States meet in a block first, then beyond it.
 #pragma once
+#include "kernels/cuda/column_sharers.h"
 #include "kernels/cuda/combine_columns.h"
 #include "kernels/cuda/meeting.h"
 
@@ -42,6 +43,18 @@ class NearScope {
   __device__ void combine_columns_far(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes,
                                       int, int, int) const {
     if (scope_ == Scope::cluster) combine_cluster_columns(fold, states, lanes);
+  }
+
+  /// Where nobody needs the whole to go on, `bytes` of shared memory are there for states: sink(column, state) is
+  /// called by one lane of all who fold the tile. `first`, `width`: as in meet_columns().
+  template <int kColumns, class F, class Lanes, class Sink>
+  __device__ void share_columns(const F& fold, const typename F::State (&states)[kColumns], const Lanes& lanes,
+                                int first, int width, int bytes, int, const Sink& sink) const {
+    if (scope_ != Scope::cluster) return meet_columns(fold, states, lanes, first, width, bytes, sink);
+    auto* const wholes = reinterpret_cast<typename F::State*>(shared_memory() + bytes);
+    meet_columns(fold, states, lanes, first, width, bytes,
+                 [&](int column, const typename F::State& state) { wholes[column] = state; });
+    share_cluster_columns(fold, wholes, width, sink);
   }
 
  private:
@@ -111,15 +124,19 @@ class GridScope {
     combine_block_columns(fold, states, lanes);
   }
 
-  /// Where nobody needs the whole to go on: every block leaves its columns, and after the meeting each warp of the
-  /// group merges some of them; sink(column, state) is called by one lane.
-  template <int kColumns, class F>
-  __device__ void leave_columns(typename F::State (&states)[kColumns], const ColumnLanes& lanes, int first, int width,
-                                int turn) const {
-    auto* const mine = meeting_.slot<typename F::State>(turn, blockIdx.x);
-    if (lanes.slot() == 0 && lanes.speaks())
-      columns_of_turn(lanes, first, width, states, [&](int at, auto& s) { mine[at] = s; });
+  /// Where nobody needs the whole to go on, as in NearScope: every block leaves its columns.
+  template <int kColumns, class F, class Lanes, class Sink>
+  __device__ void share_columns(const F& fold, const typename F::State (&states)[kColumns], const Lanes& lanes,
+                                int first, int width, int bytes, int turn, const Sink& sink) const {
+    using State = typename F::State;
+    State* const mine = meeting_.slot<State>(turn, blockIdx.x);
+    meet_columns(fold, states, lanes, first, width, bytes,
+                 [&](int column, const State& state) { mine[column] = state; });
+    merge_columns(fold, width, turn, sink);
   }
+
+  /// After the meeting each warp of the group merges some of the columns that all have left; sink(column, state) is
+  /// called by one lane.
   template <class F, class Sink>
   __device__ void merge_columns(const F& fold, int columns, int turn, const Sink& sink) const {
     using State = typename F::State;

@@ -12,10 +12,11 @@ namespace ndfold::cuda {
 struct ShiftedLanes {
   int across;
   int shift = 0;
-  __device__ int slots() const { return threads_of_block() / across; }
-  __device__ int slot() const { return thread_of_block() / across; }
+  __device__ int rows() const { return threads_of_block() / across; }
+  __device__ int row() const { return thread_of_block() / across; }
   __device__ int lane() const { return thread_of_block() % across; }
   __device__ int first_column(int columns) const { return lane() * columns - shift; }
+  __device__ int column_step() const { return 1; }
 };
 
 /// A panel of the rows of one slot, whose packs are aligned in memory where the slot's rows begin alike: they begin
@@ -44,48 +45,35 @@ __device__ Panel<kSize> shifted_panel_of(const Arguments& step, Index tile, Inde
   return panel;
 }
 
-/// Only the first row and the last may have nothing before and after them.
+/// Packs of the first row and of the last may reach beyond the tensor: those are folded one by one.
 template <class Source, int kUnroll, class F>
 __device__ void fold_shifted_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
-                                   RowsOfSlot rows, typename F::State (&states)[Source::kSize]) {
-  TreeLevels<F, Source::kSize> levels;
-  Tree<F, Source::kSize> tree(fold, levels);
-  const Index first = rows.begin + rows.slot, last = step.reduced - 1;
-  const ReadAgain::Place<Pack<typename Source::Element, Source::kSize>> waiting(step);
+                                   const RowsOfSlot& rows, typename F::State (&states)[Source::kSize]) {
+  constexpr int kSize = Source::kSize;
+  TreeLevels<F, kSize> levels;
+  Tree<F, kSize> tree(fold, levels);
+  const Index first = rows.begin + rows.slot, last = step.reduced - 1, pitch = step.walk.near[0].in;
+  const ReadAgain::Place<Pack<typename Source::Element, kSize>> waiting(step);
+  const auto reaches_beyond = [&](Index row) {
+    const Index from = panel.in + row * pitch;
+    return from < step.reach_from || from + kSize > step.reach_to + 1;
+  };
   if (panel.low < panel.high) {
+    const bool takes_last = rows.end > last && last >= first && (last - first) % rows.slots == 0;
+    const bool cuts_first = first == 0 && reaches_beyond(0);
+    const bool cuts_last = takes_last && (last > 0 || !cuts_first) && reaches_beyond(last);
     RowsOfSlot inner = rows;
-    if (first == 0) inner.begin += rows.slots;
-    if (inner.end > last) inner.end = last;
+    if (cuts_first) inner.begin += rows.slots;
+    if (cuts_last) inner.end = last;
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, inner, 0, 0, waiting, tree);
     const auto fold_end = [&](Index row) {
       RowCursor<Source> cursor(step, {row, row + 1, 0, 0});
       fold_batch_of_panel<false, false, 1>(fold, step, panel, cursor, 1, 0, 0, waiting, tree);
     };
-    if (first == 0) fold_end(0);
-    if (rows.end > last && last > 0 && last >= first && (last - first) % rows.slots == 0) fold_end(last);
+    if (cuts_first) fold_end(0);
+    if (cuts_last) fold_end(last);
   }
   tree.result(states);
-}
-
-/// Over the slots of a block; visit(column of the panel, state) is called by one thread each. Neighbouring columns of a
-/// lane lie a row of lanes apart, so that lanes meet in no bank.
-template <int kColumns, class F, class Visit>
-__device__ void meet_shifted(const F& fold, const typename F::State (&states)[kColumns], const ShiftedLanes& lanes,
-                             int width, const Visit& visit) {
-  using State = typename F::State;
-  const auto block = cg::this_thread_block();
-  auto* const area = reinterpret_cast<State*>(shared_memory());
-  const auto place = [&](int column, int slot) {
-    return area + (slot * kColumns + column % kColumns) * shifted_pitch(lanes.across) + column / kColumns;
-  };
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) {
-    const int column = lanes.first_column(kColumns) + c;
-    if (column >= 0 && column < width) *place(column, lanes.slot()) = states[c];
-  }
-  block.sync();
-  merge_states(fold, width, lanes.slots(), place, visit);
-  block.sync();  // the area is used again
 }
 
 template <class Source, class F, class Scope, class Tuning>
@@ -100,7 +88,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
-      const RowsOfSlot rows{begin, end, lanes.slot(), lanes.slots()};
+      const RowsOfSlot rows{begin, end, lanes.row(), lanes.rows()};
       const Panel<kSize> panel =
           shifted_panel_of<kSize>(step, tile, begin + rows.slot, lanes, sizeof(typename Source::Element));
       if (turn == 0 && part == blockIdx.x) {
@@ -109,19 +97,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       }
       State states[kSize];
       fold_shifted_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, states);
-      const int first = lanes.first_column(kSize);
-      const auto sink = [&](int column, const State& state) {
-        const Index number = panel.outputs + panel.column - first + column;
-        sink_state(step, fold, state, panel.out + (column - first) * step.lane_axis.out,
-                   scope.shares_parts() ? number : number * step.parts + part);
-      };
-      if constexpr (!Scope::kMeets) {
-        meet_shifted(fold, states, lanes, panel.width, sink);
-      } else {
-        State* const mine = scope.meeting().template slot<State>(turn, part);
-        meet_shifted(fold, states, lanes, panel.width, [&](int column, const State& state) { mine[column] = state; });
-        scope.merge_columns(fold, panel.width, turn, sink);
-      }
+      share_columns(fold, step, scope, states, lanes, panel, part, turn);
     }
 }
 

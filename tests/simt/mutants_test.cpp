@@ -227,7 +227,10 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
     return found;
   }
   if (layout.few_rows) return {under_test, found.threads, found.pack, found.columns, found.packs};
-  return {under_test, found.threads, key.body == Body::permute ? 1 : 4};
+  return {.kernel = under_test,
+          .threads = found.threads,
+          .pack = key.body == Body::permute ? 1 : 4,
+          .state_bytes = found.state_bytes};
 }
 
 std::string outcome(const Mutant& mutant) {
