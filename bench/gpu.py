@@ -60,18 +60,20 @@ def torch_function(case):
     axes = case.axes
     one = axes[0] if len(axes) == 1 else None
 
-    def several(x):
+    def several(function, x):
         rest = [a for a in range(x.ndim) if a not in axes]
         order = rest + list(axes)
         flat = x.permute(order).reshape([x.shape[a] for a in rest] + [-1])
         back = [order.index(a) for a in range(x.ndim)]
-        return torch.softmax(flat, -1).reshape([x.shape[a] for a in order]).permute(back)
+        return function(flat, -1).reshape([x.shape[a] for a in order]).permute(back)
+
+    def of_axes(function):
+        return (lambda x: function(x, one)) if one is not None else (lambda x: several(function, x))
 
     def several_arg(x):
         rest = [a for a in range(x.ndim) if a not in axes]
         return torch.argmax(x.permute(rest + list(axes)).reshape([x.shape[a] for a in rest] + [-1]), -1)
-    return {"softmax": (lambda x: torch.softmax(x, one)) if one is not None else several,
-            "log_softmax": lambda x: torch.log_softmax(x, one),
+    return {"softmax": of_axes(torch.softmax), "log_softmax": of_axes(torch.log_softmax),
             "sum": lambda x: torch.sum(x, axes), "max": lambda x: torch.amax(x, axes),
             "argmax": (lambda x: torch.argmax(x, one)) if one is not None else several_arg,
             "logsumexp": lambda x: torch.logsumexp(x, axes), "var": lambda x: torch.var(x, axes, correction=0)}[case.op]

@@ -114,7 +114,7 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   bound.panels_are_fixed = step.kernel.scope == Scope::grid;
 }
 
-// States of a panel meet, and in a cluster those of its blocks. What is read lies within the tensor.
+// States of a panel meet, and in a cluster those of its blocks.
 void bind_meeting(const Step& step, const Found& found, Bound& bound) {
   Arguments& to = bound.arguments;
   const Index of_lane = Index{bound.columns} * found.state_bytes;
@@ -122,9 +122,6 @@ void bind_meeting(const Step& step, const Found& found, Bound& bound) {
   to.tile_bytes = std::min(kMostMeetingBytes, spaced * of_lane);
   const Index wholes = step.kernel.scope == Scope::cluster ? to.columns * found.state_bytes : 0;
   bound.launch.shared_bytes = std::max<Index>(kExchangeBytes, to.tile_bytes + wholes);
-  const Reach kept = reach_of(step.kept), reduced = reach_of(step.reduced);
-  to.reach_from = kept.low + reduced.low;
-  to.reach_to = kept.high + reduced.high;
 }
 
 // Maxima and sums of all lanes, and where rows of several axes lie. Of few panels one more, for packs that begin before

@@ -256,18 +256,31 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Sou
   tree.result(states);
 }
 
+/// What writes a state of a panel's column: sink(column, state).
+template <class F, class Scope, class Lanes, int kSize>
+__device__ auto sink_of_column(const F& fold, const Arguments& step, const Scope& scope, const Lanes& lanes,
+                               const Panel<kSize>& panel, Index part) {
+  const int before = panel.first - lanes.first_column(kSize);  // of the panel's columns, from the lane's first on
+  return [&, before, part](int column, const typename F::State& state) {
+    const Index number = panel.outputs + panel.column + before + column;
+    sink_state(step, fold, state, panel.out + (before + column) * step.lane_axis.out,
+               scope.shares_parts() ? number : number * step.parts + part);
+  };
+}
+
+/// States that meet at once, a thread a column. Small ones meet as quickly where each lane folds those of all slots,
+/// and leave as packs: a maximum of [64,48,8192] f32 took 28 us, at once 32; a variance of 16 bits down 127 rows 92
+/// and 87.
+template <class State>
+inline constexpr bool kMeetAtOnce = sizeof(State) > 8;
+
 /// Results of a panel's columns, or states of its part, from all lanes that have some of its rows.
 template <class F, class Scope, class Lanes, int kSize>
 __device__ void share_columns(const F& fold, const Arguments& step, const Scope& scope,
                               const typename F::State (&states)[kSize], const Lanes& lanes, const Panel<kSize>& panel,
                               Index part, int turn) {
-  const int before = panel.first - lanes.first_column(kSize);  // of the panel's columns, from the lane's first on
-  const auto sink = [&](int column, const typename F::State& state) {
-    const Index number = panel.outputs + panel.column + before + column;
-    sink_state(step, fold, state, panel.out + (before + column) * step.lane_axis.out,
-               scope.shares_parts() ? number : number * step.parts + part);
-  };
-  scope.share_columns(fold, states, lanes, panel.first, panel.width, static_cast<int>(step.tile_bytes), turn, sink);
+  scope.share_columns(fold, states, lanes, panel.first, panel.width, static_cast<int>(step.tile_bytes), turn,
+                      sink_of_column<F>(fold, step, scope, lanes, panel, part));
 }
 
 /// Writes what Map makes of each element of the slot's rows, as it waited, and of its column's state: any layout. Not

@@ -38,18 +38,22 @@ __device__ void merge_states(const F& fold, int columns, int rows, const Place& 
 }
 
 /// Over a block's rows of lanes, as many columns at a time as `bytes` of shared memory hold states of; visit(column of
-/// the panel, state) is called by one thread each. Columns are numbered from lane element `first` on. Neighbouring
-/// columns lie a row of lanes apart, which is odd where lanes are many, so that they share no bank.
+/// the panel, state) is called by one thread each. Columns are numbered from lane element `first` on. A lane's columns
+/// lie a row of lanes apart, which is odd where lanes are many, so that lanes share no bank.
 template <int kColumns, class F, class Lanes, class Visit>
 __device__ void meet_columns(const F& fold, const typename F::State (&states)[kColumns], const Lanes& lanes, int first,
                              int width, int bytes, const Visit& visit) {
   using State = typename F::State;
+  static_assert((kColumns & (kColumns - 1)) == 0);
   const auto block = cg::this_thread_block();
   auto* const area = reinterpret_cast<State*>(shared_memory());
-  const int rows = lanes.rows(), room = bytes / (static_cast<int>(sizeof(State)) * kColumns) / rows;
-  const int wanted = spaced_lanes(lanes.across), apart = wanted < room ? wanted : room, most = apart * kColumns;
+  const int rows = lanes.rows(), room = bytes / static_cast<int>(sizeof(State)) / rows;  // of columns, at least one
+  int together = kColumns;                                                               // of a lane's columns
+  while (together > room) together /= 2;
+  const int wanted = spaced_lanes(lanes.across), apart = wanted < room / together ? wanted : room / together;
+  const int most = apart * together;
   const auto place = [&](int column, int row) {
-    return area + (row * kColumns + column % kColumns) * apart + column / kColumns;
+    return area + (row * together + (column & (together - 1))) * apart + column / together;
   };
   for (int begin = 0; begin < width; begin += most) {
     const int count = width - begin < most ? width - begin : most;

@@ -56,6 +56,27 @@ __device__ void map_columns(const F& fold, const Arguments& step, const Scope& s
     map(LogSoftmaxMap<A>());
 }
 
+/// Results of a panel, or states of its part: all lanes learn of each column, and those of one slot write.
+template <class F, class Scope, int kSize>
+__device__ void sink_columns(const F& fold, const Arguments& step, const Scope& scope,
+                             typename F::State (&states)[kSize], const ColumnLanes& lanes, const Panel<kSize>& panel,
+                             Index part, int turn) {
+  combine_block_columns(fold, states, lanes);
+  if constexpr (Scope::kMeets) {
+    scope.template leave_columns<kSize, F>(states, lanes, panel.first, panel.width, turn);
+    scope.merge_columns(fold, panel.width, turn, sink_of_column<F>(fold, step, scope, lanes, panel, part));
+  } else {
+    scope.combine_columns_far(fold, states, lanes, panel.first, panel.width, turn);
+    if (lanes.row() != 0 || (scope.shares_parts() && blockIdx.x != 0)) return;
+    StatePlaces to = places_of(step, panel);
+    if (!scope.shares_parts()) {
+      to.number = to.number * step.parts + part;
+      to.number_step *= step.parts;
+    }
+    sink_states(step, fold, states, to);
+  }
+}
+
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
   constexpr int kSize = Source::kSize;
@@ -78,7 +99,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
       } else {
         typename F::State states[kSize];
         fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, 0, lanes.lane(), Waiting(step), states);
-        share_columns(fold, step, scope, states, lanes, panel, part, turn);
+        if constexpr (kMeetAtOnce<typename F::State>)
+          share_columns(fold, step, scope, states, lanes, panel, part, turn);
+        else
+          sink_columns(fold, step, scope, states, lanes, panel, part, turn);
       }
     }
 }

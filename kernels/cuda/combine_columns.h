@@ -119,69 +119,6 @@ __device__ void combine_in_turn(const F& fold, typename F::State (&numbers)[kCol
   if (lanes.slots() > 1) combine_slots_directly(fold, numbers, lanes, shared_memory() + kHalf * kBytes);
 }
 
-/// {count, mean, variance} as numbers, one after the other: the means as distances from the largest of them, so that
-/// equal ones stay what they are.
-template <int kColumns, class A>
-__device__ void combine_moments(folds::Moments<A> (&states)[kColumns], const ColumnLanes& lanes) {
-  A near[kColumns], count[kColumns], moved[kColumns], variance[kColumns];
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) {
-    near[c] = states[c].count == 0 ? -folds::kInfinity<A> : states[c].mean;
-    count[c] = states[c].count;
-  }
-  combine_in_turn<0>(folds::Max<A>(), near, lanes);
-  combine_in_turn<1>(folds::Sum<A>(), count, lanes);
-  A share[kColumns];
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) {
-    share[c] = states[c].count == 0 ? A(0) : states[c].count * reciprocal(count[c]);
-    moved[c] = states[c].count == 0 ? A(0) : (states[c].mean - near[c]) * share[c];
-  }
-  combine_in_turn<0>(folds::Sum<A>(), moved, lanes);
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) {
-    const A distance = states[c].mean - (near[c] + moved[c]);
-    variance[c] = states[c].count == 0 ? A(0) : states[c].variance * share[c] + distance * (distance * share[c]);
-  }
-  combine_in_turn<1>(folds::Sum<A>(), variance, lanes);
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c)
-    states[c] =
-        count[c] == 0 ? folds::Moments<A>{0, 0, 0} : folds::Moments<A>{count[c], near[c] + moved[c], variance[c]};
-}
-
-/// Of columns from kFirst on, as many at a time as take the room of all values; turns follow one another.
-template <int kFirst, int kAtOnce, class F, int kColumns>
-__device__ void combine_places(typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
-  Index places[kAtOnce];
-#pragma unroll
-  for (int i = 0; i < kAtOnce; ++i) places[i] = states[kFirst + i].index;
-  combine_in_turn<(kFirst / kAtOnce + 1) % 2>(folds::Min<Index>(), places, lanes);
-#pragma unroll
-  for (int i = 0; i < kAtOnce; ++i) states[kFirst + i].index = places[i];
-  if constexpr (kFirst + kAtOnce < kColumns) combine_places<kFirst + kAtOnce, kAtOnce, F>(states, lanes);
-}
-
-/// The best value of all, then the first of its places.
-template <class F, int kColumns>
-__device__ void combine_indexed(typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
-  using Value = decltype(states[0].value);
-  constexpr int kAtOnce = std::max(1, kColumns * static_cast<int>(sizeof(Value)) / static_cast<int>(sizeof(Index)));
-  const auto block = cg::this_thread_block();
-  Value best[kColumns];
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) best[c] = states[c].value;
-  combine_in_turn<0>(typename F::Values(), best, lanes);
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) {
-    if (!F::same(states[c].value, best[c])) states[c].index = std::numeric_limits<Index>::max();
-    states[c].value = best[c];
-  }
-  combine_places<0, kAtOnce, F>(states, lanes);
-  if constexpr (kColumns / kAtOnce % 2 == 0)
-    if (lanes.slots() > 1) block.sync();  // the first half of the area is used again
-}
-
 /// Over the slots of a block, and over the lanes of a slot that share columns.
 template <int kColumns, class F>
 __device__ void combine_block_columns(const F& fold, typename F::State (&states)[kColumns], const ColumnLanes& lanes) {
@@ -199,8 +136,6 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
     for (int c = 0; c < kColumns; ++c) states[c] = {maxima[c], sums[c]};
     return;
   }
-  if constexpr (MomentsFold<F>) return combine_moments(states, lanes);
-  if constexpr (IndexedFold<F>) return combine_indexed<F>(states, lanes);
   const auto block = cg::this_thread_block();
   auto* const area = exchange_area<State>();
   if constexpr (std::is_arithmetic_v<State>)

@@ -29,7 +29,7 @@ Found kernel() {
             .threads = kMost,
             .pack = kIsApart<Source> ? 1 : Source::kSize,
             .columns = Source::kSize,
-            .state_bytes = Sink::kMaps ? 0 : static_cast<int>(sizeof(typename F::State))};
+            .state_bytes = Sink::kMaps || !kMeetAtOnce<typename F::State> ? 0 : int{sizeof(typename F::State)}};
   else
     return {rows<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
 }

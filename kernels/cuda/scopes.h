@@ -135,6 +135,15 @@ class GridScope {
     merge_columns(fold, width, turn, sink);
   }
 
+  /// The same of states that one slot has of all columns.
+  template <int kColumns, class F>
+  __device__ void leave_columns(typename F::State (&states)[kColumns], const ColumnLanes& lanes, int first, int width,
+                                int turn) const {
+    auto* const mine = meeting_.slot<typename F::State>(turn, blockIdx.x);
+    if (lanes.slot() == 0 && lanes.speaks())
+      columns_of_turn(lanes, first, width, states, [&](int at, auto& s) { mine[at] = s; });
+  }
+
   /// After the meeting each warp of the group merges some of the columns that all have left; sink(column, state) is
   /// called by one lane.
   template <class F, class Sink>

@@ -45,33 +45,25 @@ __device__ Panel<kSize> shifted_panel_of(const Arguments& step, Index tile, Inde
   return panel;
 }
 
-/// Packs of the first row and of the last may reach beyond the tensor: those are folded one by one.
+/// Only the first row and the last may have nothing before and after them.
 template <class Source, int kUnroll, class F>
 __device__ void fold_shifted_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
-                                   const RowsOfSlot& rows, typename F::State (&states)[Source::kSize]) {
-  constexpr int kSize = Source::kSize;
-  TreeLevels<F, kSize> levels;
-  Tree<F, kSize> tree(fold, levels);
-  const Index first = rows.begin + rows.slot, last = step.reduced - 1, pitch = step.walk.near[0].in;
-  const ReadAgain::Place<Pack<typename Source::Element, kSize>> waiting(step);
-  const auto reaches_beyond = [&](Index row) {
-    const Index from = panel.in + row * pitch;
-    return from < step.reach_from || from + kSize > step.reach_to + 1;
-  };
+                                   RowsOfSlot rows, typename F::State (&states)[Source::kSize]) {
+  TreeLevels<F, Source::kSize> levels;
+  Tree<F, Source::kSize> tree(fold, levels);
+  const Index first = rows.begin + rows.slot, last = step.reduced - 1;
+  const ReadAgain::Place<Pack<typename Source::Element, Source::kSize>> waiting(step);
   if (panel.low < panel.high) {
-    const bool takes_last = rows.end > last && last >= first && (last - first) % rows.slots == 0;
-    const bool cuts_first = first == 0 && reaches_beyond(0);
-    const bool cuts_last = takes_last && (last > 0 || !cuts_first) && reaches_beyond(last);
     RowsOfSlot inner = rows;
-    if (cuts_first) inner.begin += rows.slots;
-    if (cuts_last) inner.end = last;
+    if (first == 0) inner.begin += rows.slots;
+    if (inner.end > last) inner.end = last;
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, inner, 0, 0, waiting, tree);
     const auto fold_end = [&](Index row) {
       RowCursor<Source> cursor(step, {row, row + 1, 0, 0});
       fold_batch_of_panel<false, false, 1>(fold, step, panel, cursor, 1, 0, 0, waiting, tree);
     };
-    if (cuts_first) fold_end(0);
-    if (cuts_last) fold_end(last);
+    if (first == 0) fold_end(0);
+    if (rows.end > last && last > 0 && last >= first && (last - first) % rows.slots == 0) fold_end(last);
   }
   tree.result(states);
 }

@@ -74,8 +74,11 @@ Index parts_of_tile(const Step& whole, Index tiles, const DeviceFacts& device) {
   constexpr double kWorthMore = 1.15, kNearTheBest = 1.05, kLaunches = 4;
   const Index fewest = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
   const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
-  if (many || reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
   const Index resident = resident_blocks(whole, device);
+  // The last of rows that take turns have the bus for themselves: 535 of 50 257 f32 take 29 (sum) to 36 us (argmax), in
+  // parts 31 to 50.
+  const bool turns = whole.kernel.body == Body::rows && tiles > resident * device.multiprocessors;
+  if (many || turns || reading_microseconds(whole, device) < kLaunches * device.launch_microseconds) return fewest;
   const auto time = [&](Index parts) {
     return time_of_parts(tiles, parts, resident, device) * time_with_meeting(whole, parts);
   };

@@ -36,6 +36,18 @@ TEST(Split, PartsHaveRowsEnoughForTheirMeeting) {
   EXPECT_LE(blocks_of(steps[0]), 2 * 545);
 }
 
+// Rows that take turns: the last few have the bus for themselves. Of 196 a block each, four blocks a multiprocessor.
+TEST(Split, RowsThatTakeTurnsStayWhole) {
+  const auto chosen = [](Index rows, Index length) {
+    Request request = reduce_of(ReduceOp::argmax, dense(DType::f32, {rows, length}), {1});
+    request.options.device = DeviceFacts::h200();
+    return plan(request).strategy;
+  };
+  EXPECT_EQ(chosen(535, 50257), "rows_in_block");
+  EXPECT_EQ(chosen(700, 100000), "rows_in_block");
+  EXPECT_EQ(chosen(33, Index{1} << 20), "split");
+}
+
 TEST(Split, FewStatesOfManyOutputsAreMergedByLanes) {
   const auto many = split(softmax_of({16384, 16383}, {0}));
   ASSERT_EQ(many.size(), 3U);

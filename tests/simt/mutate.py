@@ -81,9 +81,8 @@ MUTANTS = [
     ("joined_last", "joined_rows.h", "last = line.last_whole();", "last = line.last();", "joined"),
     ("joined_cut", "joined_rows.h", "c >= place.low && c < place.high", "c > place.low && c < place.high", "joined"),
     ("joined_phase", "joined_rows.h", "lane * Source::kSize + c - phase + columns", "lane * Source::kSize + c + columns", "joined"),
-    ("shifted_first", "shifted_columns.h", "if (cuts_first) fold_end(0);", "", "shifted"),
-    ("shifted_last", "shifted_columns.h", "if (cuts_last) inner.end = last;", "", "shifted"),
-    ("shifted_reach", "shifted_columns.h", "from < step.reach_from || ", "", "shifted"),
+    ("shifted_first", "shifted_columns.h", "if (first == 0) fold_end(0);", "", "shifted"),
+    ("shifted_last", "shifted_columns.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
     ("shifted_start", "shifted_columns.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
     ("line_packs", "lines_together.h", "return at(u) < packs;", "return at(u) < packs - 1;", "whole_lines"),
     ("line_nothing", "lines_together.h", "states[l] = fold.identity();", "states[l] = states[l];", "whole_short"),
@@ -175,7 +174,6 @@ MUTANTS = [
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "joined"),
-    ("column_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "columns"),
     ("shifted_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "shifted"),
 ]
 
