@@ -1,7 +1,6 @@
 // The best elements of columns of 16-bit numbers, two columns at a time: a comparison and a selection look at two
 // elements, which stay as they are in memory.
 #pragma once
-#include "kernels/cuda/any_extreme.h"
 #include "kernels/cuda/batch.h"
 #include "kernels/cuda/source.h"
 
@@ -9,10 +8,8 @@ namespace ndfold::cuda {
 
 /// Folds of values and indices whose elements are pairs of 16-bit numbers.
 template <class F, class Source>
-concept BestOfPairs =
-    ArgFold<F> && kIs16BitFloat<typename Source::Element> && std::is_same_v<typename F::Value, float> && Source::kSize %
-        2 ==
-    0;
+concept BestOfPairs = (Source::kSize % 2 == 0) &&
+                      ArgFold<F>&& kIs16BitFloat<typename Source::Element>&& std::is_same_v<typename F::Value, float>;
 
 template <class F>
 inline constexpr bool kWantsSmallest = std::is_same_v<typename F::Values, folds::Min<typename F::Value>>;

@@ -167,31 +167,40 @@ __device__ void combine_block_columns(const F& fold, typename F::State (&states)
   }
 }
 
-/// States that every block of a cluster has of so many columns, in its own memory; sink(column, state) is called by one
-/// lane of all blocks. Neighbouring lanes read a column's from all blocks at once: one after the other, each would take
-/// a trip through the cluster.
-template <class F, class Sink>
-__device__ void share_cluster_columns(const F& fold, typename F::State* states, int columns, const Sink& sink) {
+/// A share of columns whose states every block of a cluster has at the same place; visit(column, state) is called by
+/// one lane. Neighbouring lanes read a column's from all blocks at once: one after the other, each would take a trip
+/// through the cluster.
+template <class F, class Visit>
+__device__ void merge_over_cluster(const F& fold, typename F::State* states, int columns, int share, int shares,
+                                   const Visit& visit) {
   const auto cluster = this_cluster();
-  const auto read_cluster = cluster_of_readers();
   const int blocks = static_cast<int>(cluster.num_blocks());
   int each = 1;
   while (each < blocks) each *= 2;
   const int rank = thread_of_block() & (each - 1), at_once = threads_of_block() / each;
-  cluster.sync();
-  for (int base = static_cast<int>(cluster.block_rank()) * at_once; base < columns; base += at_once * blocks) {
+  for (int base = share * at_once; base < columns; base += shares * at_once) {
     const int column = base + thread_of_block() / each;
     const bool there = column < columns && rank < blocks;
     typename F::State state = fold.identity();
     if (there) state = read_state(cluster.map_shared_rank(states + column, static_cast<unsigned>(rank)));
     state = combine_lanes(fold, state, 1, each);
-    if (there && rank == 0) sink(column, state);
+    if (there && rank == 0) visit(column, state);
   }
+}
+
+/// States that every block of a cluster has of so many columns; sink(column, state) is called by one lane of all
+/// blocks.
+template <class F, class Sink>
+__device__ void share_cluster_columns(const F& fold, typename F::State* states, int columns, const Sink& sink) {
+  const auto cluster = this_cluster();
+  const auto read_cluster = cluster_of_readers();
+  cluster.sync();
+  merge_over_cluster(fold, states, columns, static_cast<int>(cluster.block_rank()),
+                     static_cast<int>(cluster.num_blocks()), sink);
   read_cluster.sync();  // nobody leaves, or writes again, while others read
 }
 
-/// Over the blocks of a cluster; all lanes of a block know its states. Neighbouring lanes read a column's from all
-/// blocks at once: one after the other, each would take a trip through the cluster.
+/// Over the blocks of a cluster; all lanes of a block know its states.
 template <int kColumns, class F>
 __device__ void combine_cluster_columns(const F& fold, typename F::State (&states)[kColumns],
                                         const ColumnLanes& lanes) {
@@ -201,24 +210,13 @@ __device__ void combine_cluster_columns(const F& fold, typename F::State (&state
   const auto read_cluster = cluster_of_readers();
   auto* const area = exchange_area<State>();
   const int columns = lanes.across * kColumns, most = kExchangeBytes / static_cast<int>(sizeof(State)) / 2;
-  const int blocks = static_cast<int>(cluster.num_blocks());
-  int each = 1;
-  while (each < blocks) each *= 2;
-  const int rank = thread_of_block() & (each - 1), at_once = threads_of_block() / each;
   State* const wholes = area + most;  // beside what the other blocks read
   for (int first = 0; first < columns; first += most) {
     const int count = columns - first < most ? columns - first : most;
     if (lanes.slot() == 0 && lanes.speaks())
       columns_of_turn(lanes, first, count, states, [&](int at, State& s) { area[at] = s; });
     cluster.sync();
-    for (int base = 0; base < count; base += at_once) {
-      const int at = base + thread_of_block() / each;
-      const bool there = at < count && rank < blocks;
-      State state = fold.identity();
-      if (there) state = read_state(cluster.map_shared_rank(area + at, static_cast<unsigned>(rank)));
-      state = combine_lanes(fold, state, 1, each);
-      if (there && rank == 0) wholes[at] = state;
-    }
+    merge_over_cluster(fold, area, count, 0, 1, [&](int at, const State& state) { wholes[at] = state; });
     block.sync();
     columns_of_turn(lanes, first, count, states, [&](int at, State& s) { s = read_state(wholes + at); });
     read_cluster.sync();  // nobody leaves, or writes again, while others read

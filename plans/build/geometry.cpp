@@ -196,8 +196,7 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   const Axis columns = step.kept.back();
   const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
   const Index threads = std::min(step.launch.block, device.threads_per_block);
-  const auto most =
-      static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(std::min(kMostLanes, threads / pack))));
+  const Index most = floor_power_of_two(std::min(kMostLanes, threads / pack));
   if (step.reduced.size() != 1 || columns.in != 1 || step.reduced.back().in % pack == 0 || most < 2) return;
   const Index pitch = step.reduced.back().in;
   const bool follows = pitch == columns.size;

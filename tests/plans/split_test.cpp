@@ -36,16 +36,16 @@ TEST(Split, PartsHaveRowsEnoughForTheirMeeting) {
   EXPECT_LE(blocks_of(steps[0]), 2 * 545);
 }
 
-// Rows that take turns: the last few have the bus for themselves. Of 196 a block each, four blocks a multiprocessor.
+// Rows that take turns: the last few have the bus for themselves. 196 of short runs are all there at once, and too few.
 TEST(Split, RowsThatTakeTurnsStayWhole) {
-  const auto chosen = [](Index rows, Index length) {
-    Request request = reduce_of(ReduceOp::argmax, dense(DType::f32, {rows, length}), {1});
-    request.options.device = DeviceFacts::h200();
-    return plan(request).strategy;
+  const auto chosen = [](Dims sizes, AxisSet axes) {
+    const ViewDesc in = dense(DType::f32, std::move(sizes));
+    return plan(reduce_of(ReduceOp::argmax, in, std::move(axes), DeviceFacts::h200())).strategy;
   };
-  EXPECT_EQ(chosen(535, 50257), "rows_in_block");
-  EXPECT_EQ(chosen(700, 100000), "rows_in_block");
-  EXPECT_EQ(chosen(33, Index{1} << 20), "split");
+  EXPECT_EQ(chosen({535, 50257}, {1}), "rows_in_block");
+  EXPECT_EQ(chosen({700, 100000}, {1}), "rows_in_block");
+  EXPECT_EQ(chosen({33, Index{1} << 20}, {1}), "split");
+  EXPECT_EQ(chosen({208, 196, 1023}, {0, 2}), "split");
 }
 
 TEST(Split, FewStatesOfManyOutputsAreMergedByLanes) {
