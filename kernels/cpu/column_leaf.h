@@ -53,7 +53,7 @@ template <int kCount, bool kAsk, Index kWidth, class Rows, class Work>
   constexpr Index kTogether = 2, kBytes = kWidth * sizeof(*rows.row(0));
   if constexpr (kCount == kRowsAtOnce && !kAsk)
     if (are_guessed_from_far(rows)) {
-      LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, groups * kBytes, true);
+      LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, groups * kBytes);
       for (Index g = 0; g < groups; ++g) next.template ask<kCount * kBytes / 64>(), work(g);
       return;
     }
@@ -98,7 +98,7 @@ template <bool kFirst, class Fold, class Rows, class State, int... K>
                                              State* __restrict states, std::integer_sequence<int, K...>) {
   constexpr Index kBytes = sizeof(*rows.row(0)), kLine = 64 / kBytes;
   constexpr int kCount = sizeof...(K);
-  LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, columns * kBytes, true);
+  LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, columns * kBytes);
   Index done = 0;
   for (; done + kLine <= columns; done += kLine) {
     next.ask();
@@ -236,7 +236,7 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
     const auto around = [&](Index g) { return fold.around(scratch.pivots[g], count); };
     if (are_guessed(rows)) {
       const Index row_bytes = columns * static_cast<Index>(sizeof(*rows.row(0)));
-      LinesOfRows<Rows> coming(rows, kLeafRows, 2 * kLeafRows, row_bytes, true);
+      LinesOfRows<Rows> coming(rows, kLeafRows, 2 * kLeafRows, row_bytes);
       fold_columns_once([&](Index g) { return coming.ask(), around(g); }, rows, count, columns, scratch.sums);
     } else {
       fold_columns_once(around, rows, count, columns, scratch.sums);

@@ -57,10 +57,9 @@ class LinesOfRows {
   static constexpr Index kLine = 64;
 
  public:
-  /// Rows [first, end) of the leaf, or beyond it; none unless `asks`.
-  LinesOfRows(const Rows& rows, int first, int end, Index row_bytes, bool asks)
-      : rows_(rows), row_bytes_(row_bytes), end_(end) {
-    if (asks && row_bytes >= kLeastAskedBytes) begin(first);
+  /// Rows [first, end) of the leaf, or beyond it.
+  LinesOfRows(const Rows& rows, int first, int end, Index row_bytes) : rows_(rows), row_bytes_(row_bytes), end_(end) {
+    if (row_bytes >= kLeastAskedBytes) begin(first);
   }
 
   template <Index kLines = kRowsAtOnce>
