@@ -1,6 +1,7 @@
 // Accumulators of lanes for elements that lie side by side. They stay in registers, for no index into them is known at
 // run time only: filled and fetched in memory they cost 2^21 floats of the third cache 0.079 ms instead of 0.074.
 #pragma once
+#include "kernels/cpu/helped_reads.h"
 #include "kernels/cpu/integers.h"
 #include "kernels/cpu/quick_extremum.h"
 #include "kernels/cpu/states.h"
@@ -72,29 +73,29 @@ class Accumulators {
     if constexpr (AsksPlaces<LaneFold>) place_ = fold.lanes;
   }
 
-  /// n elements, while the lines of those `ahead` further on are asked for unless that is 0: all of them, for a machine
-  /// that guesses what comes next is misled by gaps. Each accumulator gets at most one end.
+  /// n elements. All lines that come are asked for, or none: a machine that guesses what comes next is misled by gaps.
+  /// Each accumulator gets at most one end.
   template <class T>
-  [[gnu::always_inline]] void add(const T* x, Index n, Index ahead) {
-    for (; n >= kCount * kWidth; x += kCount * kWidth, n -= kCount * kWidth) add_to_all(x, ahead);
+  [[gnu::always_inline]] void add(const T* x, Index n, Help help) {
+    for (; n >= kCount * kWidth; x += kCount * kWidth, n -= kCount * kWidth) add_to_all(x, help);
     if constexpr (kCount == 8) {
-      if (n >= 4 * kWidth) add<0>(x, ahead, Groups<4>()), x += 4 * kWidth, n -= 4 * kWidth;
-      if (n >= 2 * kWidth) add<4>(x, ahead, Groups<2>()), x += 2 * kWidth, n -= 2 * kWidth;
+      if (n >= 4 * kWidth) add<0>(x, help, Groups<4>()), x += 4 * kWidth, n -= 4 * kWidth;
+      if (n >= 2 * kWidth) add<4>(x, help, Groups<2>()), x += 2 * kWidth, n -= 2 * kWidth;
     }
-    if (n >= kWidth) add<kCount - 2>(x, ahead, Groups<1>()), x += kWidth, n -= kWidth;
-    if (n > 0) add_first<kCount - 1>(x, static_cast<int>(n), ahead);
+    if (n >= kWidth) add<kCount - 2>(x, help, Groups<1>()), x += kWidth, n -= kWidth;
+    if (n > 0) add_first<kCount - 1>(x, static_cast<int>(n), help);
   }
 
   /// The same, first those before a line of memory begins: vectors that lie in two lines come later than their
   /// neighbours and look like no stream.
   template <class T>
-  [[gnu::always_inline]] void add_aligned(const T* x, Index n, Index ahead) {
+  [[gnu::always_inline]] void add_aligned(const T* x, Index n, Help help) {
     const auto before = static_cast<Index>(-reinterpret_cast<std::uintptr_t>(x) % (kWidth * sizeof(T)) / sizeof(T));
     if (before > 0 && n >= kCount * kWidth) {
-      add_first<kCount - 1>(x, static_cast<int>(before), ahead);
+      add_first<kCount - 1>(x, static_cast<int>(before), help);
       x += before, n -= before;
     }
-    add(x, n, ahead);
+    add(x, n, help);
   }
 
   /// All of them together, pairwise.
@@ -113,11 +114,11 @@ class Accumulators {
   static constexpr bool kByHalves = kCount == 8 && kRegisterBytes < 64 && !std::is_same_v<Watch, NoWatch>;
 
   template <class T>
-  [[gnu::always_inline]] void add_to_all(const T* x, Index ahead) {
+  [[gnu::always_inline]] void add_to_all(const T* x, Help help) {
     if constexpr (kByHalves)
-      add<0>(x, ahead, Groups<4>()), add<4>(x + 4 * kWidth, ahead, Groups<4>());
+      add<0>(x, help, Groups<4>()), add<4>(x + 4 * kWidth, help, Groups<4>());
     else
-      add<0>(x, ahead, Groups<kCount>());
+      add<0>(x, help, Groups<kCount>());
   }
 
   template <int... K>
@@ -133,9 +134,11 @@ class Accumulators {
   }
 
   template <int kFirst, class T, int... K>
-  [[gnu::always_inline]] void add(const T* x, Index ahead, std::integer_sequence<int, K...>) {
+  [[gnu::always_inline]] void add(const T* x, Help help, std::integer_sequence<int, K...>) {
     const V here[] = {in_its_turn(x + K * kWidth)...};
-    if (ahead != 0) (__builtin_prefetch(x + ahead + K * kWidth), ...);
+    if (help.ahead != 0) (__builtin_prefetch(x + help.ahead + K * kWidth), ...);
+    if constexpr (kHasLines && kWidth * sizeof(T) == 64)
+      if (help.again) (look_again(x + K * kWidth), ...);
     watch_.see(here[K]...);
     ((sums_[kFirst + K] = take(sums_[kFirst + K], here[K])), ...);
   }
@@ -151,8 +154,8 @@ class Accumulators {
   }
 
   template <int kTo, class T>
-  [[gnu::always_inline]] void add_first(const T* x, int count, Index ahead) {
-    if (ahead != 0) __builtin_prefetch(x + ahead);
+  [[gnu::always_inline]] void add_first(const T* x, int count, Help help) {
+    if (help.ahead != 0) __builtin_prefetch(x + help.ahead);
     const V here = load_first(x, count);
     watch_.see(here);
     const auto in_run = first_lanes<ScalarOf<V>>(count);

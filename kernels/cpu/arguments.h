@@ -24,10 +24,11 @@ struct Arguments {
   Residency residency = Residency::none;
   Index part = 0, parts = 1;
   bool outputs_side_by_side = false;  ///< states of columns; else those of an output's parts are
-  Index panel = 0;  ///< elements of a columns block along the innermost kept axis; 0 for rows
+  Index panel = 0;                    ///< elements of a columns block along the innermost kept axis; 0 for rows
   Index repeat = 1, count = 0, ddof = 0, index_offset = 0;
   double scale = 1, alpha = 1;
   bool past_caches = false;       ///< the step moves more than the caches hold: stores had better not go through them
+  bool from_memory = false;       ///< it reads more than the caches hold
   Index waiting_bytes = 1 << 20;  ///< more powers than these had better be made twice than wait for their sum
 };
 

@@ -34,9 +34,10 @@ int count_of(const ListedRuns<T>& runs) {
   return runs.count;
 }
 
-/// What is folded of each, and how far from it lines are asked for.
+/// What is folded of each, and what helps.
 struct RunLength {
-  Index length, ahead;
+  Index length;
+  Help help;
 };
 
 /// A run of a vector and `rest` elements, in the order of two accumulators: whatever all such runs need is made once.
@@ -55,18 +56,18 @@ template <bool kLong, class FoldOf, class State, class Runs, class Watch>
 [[gnu::always_inline]] inline void fold_runs(const FoldOf& fold_of, const Runs& runs, RunLength run, State* states,
                                              Watch& watch) {
   using LaneFold = std::decay_t<decltype(fold_of(0))>;
-  const Index ahead = kLooksAgain<LaneFold> ? 2 * run.ahead : run.ahead;
+  const Help help = kLooksAgain<LaneFold> ? Help{.ahead = 2 * run.help.ahead} : run.help;
   constexpr int kWidth = kLanes<typename LaneFold::Value>;
   const int count = count_of<kWidth>(runs), rest = static_cast<int>(run.length - kWidth);
   State last = fold_of(0).identity();
   int i = 0;
   if constexpr (!kLong && !AsksPlaces<LaneFold>)
-    if (0 < rest && rest < kWidth && ahead == 0)
+    if (0 < rest && rest < kWidth && help.ahead == 0)
       for (; i < count; ++i) last = states[i] = fold_two_vectors(fold_of(i), runs(i), rest, watch);
   for (; i < count; ++i) {
     const LaneFold fold = fold_of(i);
     Accumulators<LaneFold, Watch, kLong ? 8 : 2, !std::is_same_v<Watch, NoWatch>> sums(fold, watch);
-    sums.add(runs(i), run.length, ahead);
+    sums.add(runs(i), run.length, help);
     last = states[i] = sums.total();
   }
   for (; i < kWidth; ++i) states[i] = last;
@@ -129,7 +130,7 @@ struct Bundle {
   Index others;  ///< that are listed
   Index groups;
   Index length;
-  Index ahead;  ///< elements from a run to the one that is asked for while it is folded
+  Help help;  ///< `ahead`: from a run to the one that is asked for while it is folded
   const Index* offsets;
   int rows;
   bool in_turns = false;  ///< groups that lie apart are read in turns

@@ -35,7 +35,7 @@ template <bool kLong, class FoldOf, class T, class State, std::size_t kWidth, cl
       if constexpr (kLong || AsksPlaces<LaneFold>)
         add_in_turns(sums, runs, groups.length);
       else
-        (sums[S].add(runs[S], groups.length, 0), ...);
+        (sums[S].add(runs[S], groups.length, Help{}), ...);
       ((states[S][i] = sums[S].total()), ...);
     };
     each(std::make_index_sequence<kInTurns>());
@@ -55,7 +55,7 @@ template <bool kLong, class LaneFold, class T>
   };
   const auto one_by_one = [&](const auto& lanes) {
     for (std::size_t s = 0; s < kInTurns; ++s)
-      all[s] = fold_group<kLong>(lanes, PitchedRuns<T>{groups.first[s], groups.pitch}, {groups.length, 0});
+      all[s] = fold_group<kLong>(lanes, PitchedRuns<T>{groups.first[s], groups.pitch}, {groups.length, {}});
     return all;
   };
   NoWatch nothing;

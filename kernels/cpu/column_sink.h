@@ -48,11 +48,6 @@ void each_number(const State* states, Index columns, const Take<Number>& take) {
   }
 }
 
-/// Whether results go past the caches: of a leaf or less they are many beside the elements.
-inline bool streams_results(const Arguments& step) {
-  return step.past_caches && step.sink == SinkKind::store && elements(step.reduced) <= kLeafRows;
-}
-
 /// Hands the states of columns, `first` and on in their block, to the sink.
 template <class NumberFold>
 void sink_columns(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index columns,

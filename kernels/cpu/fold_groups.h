@@ -14,7 +14,7 @@ template <int kSlots, class LaneFold, class T>
   const PackedRuns<kSlots, V> runs(length);
   for (Index g = 0; g < bundle.pitched; ++g, x += kLanes<V> * bundle.length)
     take(g, fold_packed<kSlots>(fold, runs, x, length, [&](const auto& exact) {
-           return fold_group_with_nan(exact, PitchedRuns<T>{x, length}, {length, 0});
+           return fold_group_with_nan(exact, PitchedRuns<T>{x, length}, {length, {}});
          }));
 }
 
@@ -24,7 +24,7 @@ template <bool kLong, class LaneFold, class T>
                                                        Index offset) {
   constexpr int kWidth = kLanes<typename LaneFold::Value>;
   const LaneFold fold = take.fold;
-  const RunLength run{bundle.length, bundle.ahead};
+  const RunLength run{bundle.length, bundle.help};
   if constexpr (kHasTurns)
     if (bundle.in_turns && groups_lie_apart<kWidth>(bundle))
       g = fold_pitched_groups_in_turns<kLong>(take, bundle, g, offset);

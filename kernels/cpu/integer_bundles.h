@@ -9,55 +9,6 @@
 
 namespace ndfold::simd {
 
-/// max and min of integers.
-template <class NumberFold>
-inline constexpr bool kIsIntegerExtremum = false;
-template <std::integral T>
-inline constexpr bool kIsIntegerExtremum<Max<T>> = true;
-template <std::integral T>
-inline constexpr bool kIsIntegerExtremum<Min<T>> = true;
-
-template <class NumberFold, class V>
-[[gnu::always_inline]] inline V nearer(V a, V b) {
-  using T = std::decay_t<decltype(a[0])>;
-  if constexpr (std::is_same_v<NumberFold, Max<T>>)
-    return a > b ? a : b;
-  else
-    return a < b ? a : b;
-}
-
-template <class NumberFold, class V>
-[[gnu::always_inline]] inline auto extremum_of_lanes(V lanes) {
-  constexpr int kCount = sizeof(V) / sizeof(lanes[0]);
-  if constexpr (kCount == 1)
-    return lanes[0];
-  else
-    return extremum_of_lanes<NumberFold>(
-        nearer<NumberFold>(lanes_of<0, kCount / 2>(lanes), lanes_of<kCount / 2, kCount / 2>(lanes)));
-}
-
-/// The extremum of n > 0 elements. An end that fills no vector is taken with some that came before: none counts twice.
-template <class NumberFold, int kBytes = kRegisterBytes, class T>
-[[gnu::always_inline]] inline T extremum_of_run(const T* x, Index n) {
-  constexpr Index kWidth = kBytes / static_cast<Index>(sizeof(T));
-  if constexpr (kWidth == 1) {
-    return x[0];
-  } else {
-    if (n < kWidth) return extremum_of_run<NumberFold, kBytes / 2>(x, n);
-    using V = Integers<T, kBytes>;
-    V best = load_integers<V>(x), other = best;
-    prefetch(x);
-    for (Index i = kWidth; i + 2 * kWidth <= n; i += 2 * kWidth) {
-      prefetch(x + i), prefetch(x + i + kWidth);
-      best = nearer<NumberFold>(best, load_integers<V>(x + i));
-      other = nearer<NumberFold>(other, load_integers<V>(x + i + kWidth));
-    }
-    if (n >= 2 * kWidth) best = nearer<NumberFold>(best, load_integers<V>(x + n - 2 * kWidth));
-    best = nearer<NumberFold>(best, load_integers<V>(x + n - kWidth));
-    return extremum_of_lanes<NumberFold>(nearer<NumberFold>(best, other));
-  }
-}
-
 /// Folds whose runs of T become exact numbers, whatever their order.
 template <class NumberFold, class T>
 inline constexpr bool kBundlesIntegers = kFoldsIntegers<NumberFold, T>;
@@ -76,11 +27,11 @@ bool are_short_integers(const Arguments& step) {
 
 /// The sum (count, extremum) of a run; what two of them are together.
 template <class NumberFold, class Total, class T>
-[[gnu::always_inline]] inline Total number_of_run(const T* x, Index n) {
+[[gnu::always_inline]] inline Total number_of_run(const T* x, Index n, bool again = false) {
   if constexpr (kIsIntegerExtremum<NumberFold>)
-    return extremum_of_run<NumberFold>(x, n);
+    return extremum_of_run<NumberFold>(x, n, again);
   else
-    return static_cast<Total>(fold_run_of_integers(NumberFold(), x, n));
+    return static_cast<Total>(fold_run_of_integers(NumberFold(), x, n, again));
 }
 template <class NumberFold, class Total>
 [[gnu::always_inline]] inline Total number_of_both(Total a, Total b) {
@@ -110,12 +61,17 @@ bool lie_apart(const T* const* runs, Index outputs) {
   return std::abs(runs[outputs / kInTurns] - runs[0]) * Index{sizeof(T)} >= kLeastBytesApart;
 }
 
+/// How runs are read: from a few places in turns, or each line twice.
+struct IntegerReads {
+  bool in_turns, again;
+};
+
 /// The sums (counts, extrema) of outputs whose runs begin at `runs`.
 template <class NumberFold, class Total, class T>
 [[gnu::flatten, gnu::noinline]] void fold_integer_runs(const AxisList& rows, Index length, const T* const* runs,
-                                                       Index outputs, Total* totals, bool in_turns) {
+                                                       Index outputs, Total* totals, IntegerReads reads) {
   Odometer row(rows);
-  const Index count = elements(rows), each = kHasTurns && in_turns ? outputs / kInTurns : 0;
+  const Index count = elements(rows), each = kHasTurns && reads.in_turns ? outputs / kInTurns : 0;
   for (Index r = 0; r < count; ++r, row.next()) {
     const auto take = [&](Index i, Total here) {
       totals[i] = r == 0 ? here : number_of_both<NumberFold>(totals[i], here);
@@ -128,7 +84,7 @@ template <class NumberFold, class Total, class T>
         for (Index s = 0; s < kInTurns; ++s) take(i + s * each, numbers[static_cast<std::size_t>(s)]);
       }
     for (Index i = kInTurns * each; i < outputs; ++i)
-      take(i, number_of_run<NumberFold, Total>(runs[i] + row.in(), length));
+      take(i, number_of_run<NumberFold, Total>(runs[i] + row.in(), length, reads.again));
   }
 }
 
@@ -144,7 +100,7 @@ bool are_short_indexed_integers(const Arguments& step) {
 /// argmax and argmin: the extremum of each run, and its place where it is better than those of the runs before it.
 template <template <class> class F, class T>
 [[gnu::flatten, gnu::noinline]] void find_in_integer_runs(const AxisList& reduced, const T* const* runs, Index outputs,
-                                                          typename F<T>::State* best) {
+                                                          typename F<T>::State* best, bool again) {
   using Values = typename F<T>::Values;
   const Axis run = inner(reduced);
   Odometer row(outer(reduced));
@@ -152,7 +108,7 @@ template <template <class> class F, class T>
   for (Index r = 0; r < count; ++r, row.next())
     for (Index i = 0; i < outputs; ++i) {
       const T* x = runs[i] + row.in();
-      const T here = extremum_of_run<Values>(x, run.size);
+      const T here = extremum_of_run<Values>(x, run.size, again);
       if (r > 0 && Values().combine(best[i].value, here) == best[i].value) continue;
       best[i] = {here, row.out() + find_same<F<T>>(x, run.size, here) * run.out};
     }
@@ -165,25 +121,31 @@ void fold_integer_bundles(const Arguments& step, const FoldParameters& parameter
   const auto fold = make_fold<F<A>>(parameters);
   const AxisList rows = outer(step.reduced);
   const Index next_run = rows.rank > 0 ? inner(rows).in : std::numeric_limits<Index>::max();
-  const Index most = inner(step.kept).in > next_run ? 1 : kMostBundled;
+  const Index most = inner(step.kept).in > next_run ? 1 : kFewBundled;
   const bool in_turns = inner(step.reduced).size * Index{sizeof(T)} >= kLeastTurnBytes && are_read_in_turns<T>(step);
+  const bool again = is_looked_at_again(step), streams = streams_results(step);
   Stretches from(step.kept, first), to(step.kept, first);
   for (Index at = first; at < last;) {
-    const T* runs[kMostBundled];
-    State totals[kMostBundled];
+    const T* runs[kFewBundled];
+    State totals[kFewBundled];
     const auto stretch = from.next(std::min(most, last - at));
     for (Index j = 0; j < stretch.count; ++j)
       runs[j] = reinterpret_cast<const T*>(step.in) + stretch.in + j * from.run().in;
     if constexpr (kHasIndex<F, A>)
-      find_in_integer_runs<F>(step.reduced, runs, stretch.count, totals);
+      find_in_integer_runs<F>(step.reduced, runs, stretch.count, totals, again);
     else
       fold_integer_runs<F<A>>(rows, inner(step.reduced).size, runs, stretch.count, totals,
-                              in_turns && lie_apart(runs, stretch.count));
+                              {in_turns && lie_apart(runs, stretch.count), again});
     const auto place = to.next(stretch.count);
     sink_states(step, fold, totals, place.count,
-                {.out = place_of(step, place.out), .out_stride = to.run().out, .block = at, .block_stride = 1});
+                {.out = place_of(step, place.out),
+                 .out_stride = to.run().out,
+                 .block = at,
+                 .block_stride = 1,
+                 .stream = streams});
     at += stretch.count;
   }
+  if (streams) finish_streams();
 }
 
 }  // namespace ndfold::simd

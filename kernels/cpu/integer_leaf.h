@@ -1,6 +1,6 @@
 // Sums and counts of integers, exact modulo 2^64: in lanes twice as wide as an element, widened before they are full.
 #pragma once
-#include "kernels/cpu/integers.h"
+#include "kernels/cpu/helped_reads.h"
 #include "kernels/folds/extremum.h"
 #include "kernels/folds/logical.h"
 #include "kernels/folds/norms.h"
@@ -142,21 +142,22 @@ template <class Narrow>
 /// Calls add(vector) for all of a run: whole vectors of kBytes, and what is left with zeros before it. Shorter runs go
 /// to `otherwise`.
 template <int kBytes, class T, class Add, class Otherwise>
-[[gnu::always_inline]] inline void each_vector(const T* x, Index n, const Add& add, const Otherwise& otherwise) {
+[[gnu::always_inline]] inline void each_vector(const T* x, Index n, bool again, const Add& add,
+                                               const Otherwise& otherwise) {
   constexpr Index kWidth = kBytes / static_cast<Index>(sizeof(T));
   using Narrow = Integers<T, kBytes>;
   if (n < kWidth) return otherwise();
   Index i = 0;
   for (; i + kWidth <= n; i += kWidth) {
-    prefetch(x + i);
     add(load_integers<Narrow>(x + i));
+    help_reading(x + i, again && kBytes == kRegisterBytes);
   }
   if (i < n) add(without_first(load_integers<Narrow>(x + n - kWidth), i - (n - kWidth)));
 }
 
 /// Σ term(x) modulo 2^64 of fewer elements than overflow a lane.
 template <class Term, int kBytes, class T>
-[[gnu::always_inline]] inline std::uint64_t sum_of_few(const T* x, Index n) {
+[[gnu::always_inline]] inline std::uint64_t sum_of_few(const T* x, Index n, bool again) {
   using Lane = typename Term::Lane;
   constexpr int kWidth = kBytes / static_cast<int>(sizeof(Lane)) * Term::kOfLane;
   std::uint64_t total = 0;
@@ -167,15 +168,15 @@ template <class Term, int kBytes, class T>
     using Wide = Integers<Lane, kBytes>;
     Wide sums = {};
     each_vector<kWidth* static_cast<int>(sizeof(T))>(
-        x, n, [&](auto narrow) { sums += Term::template sum<Wide>(narrow); },
-        [&] { total = sum_of_few<Term, kBytes / 2>(x, n); });
+        x, n, again, [&](auto narrow) { sums += Term::template sum<Wide>(narrow); },
+        [&] { total = sum_of_few<Term, kBytes / 2>(x, n, again); });
     return total + sum_of_lanes(sums);
   }
 }
 
 /// Σ term(x) modulo 2^64.
 template <class Term, class T>
-[[gnu::always_inline]] inline std::uint64_t sum_of_terms(const T* x, Index n) {
+[[gnu::always_inline]] inline std::uint64_t sum_of_terms(const T* x, Index n, bool again) {
   constexpr int kAccumulators = 4;
   using Lane = typename Term::Lane;
   using Wide = Integers<Lane>;
@@ -188,21 +189,21 @@ template <class Term, class T>
     const Index steps = std::min((n - i) / kStep, Term::kMost / (kAccumulators * Term::kOfLane));
     Wide sums[kAccumulators] = {};
     for (Index s = 0; s < steps; ++s, i += kStep) {
-      for (Index line = 0; line < kStep * static_cast<Index>(sizeof(T)); line += 64)
-        prefetch(x + i + line / static_cast<Index>(sizeof(T)));
       for (int k = 0; k < kAccumulators; ++k)
         sums[k] += Term::template sum<Wide>(load_integers<Narrow>(x + i + k * kWidth));
+      for (Index line = 0; line < kStep * static_cast<Index>(sizeof(T)); line += 64)
+        help_reading(x + i + line / static_cast<Index>(sizeof(T)), again);
     }
     total += sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
   }
-  return i < n ? total + sum_of_few<Term, kRegisterBytes>(x + i, n - i) : total;
+  return i < n ? total + sum_of_few<Term, kRegisterBytes>(x + i, n - i, again) : total;
 }
 
 #if defined(__SSE2__)
 
 /// Σ x + bias · n, which is no byte's sign.
 template <int kBytes, class T>
-[[gnu::always_inline]] inline std::uint64_t sum_of_bytes(const T* x, Index n) {
+[[gnu::always_inline]] inline std::uint64_t sum_of_bytes(const T* x, Index n, bool again) {
   if constexpr (kBytes < 16) {
     std::uint64_t sum = 0;
     for (Index i = 0; i < n; ++i) sum += static_cast<std::uint64_t>(x[i]);
@@ -215,13 +216,13 @@ template <int kBytes, class T>
     bool done = true;
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(x);
     each_vector<kBytes>(
-        bytes, n,
+        bytes, n, again,
         [&](Narrow some) {
           sums += sums_of_eight(some ^ (Narrow{} + kBias));
           less += kBias * kBytes;
         },
         [&] { done = false; });
-    return done ? sum_of_lanes(sums) - less : sum_of_bytes<kBytes / 2>(x, n);
+    return done ? sum_of_lanes(sums) - less : sum_of_bytes<kBytes / 2>(x, n, again);
   }
 }
 
@@ -230,7 +231,7 @@ template <int kBytes, class T>
 /// Σ of 32-bit numbers two at a time, above 0 by a bias: a sum of pairs as they lie and one of the upper halves give
 /// both, and nothing has to be widened.
 template <int kBytes, class T>
-[[gnu::always_inline]] inline std::uint64_t sum_of_words(const T* x, Index n) {
+[[gnu::always_inline]] inline std::uint64_t sum_of_words(const T* x, Index n, bool again) {
   if constexpr (kBytes < 16) {
     std::uint64_t sum = 0;
     for (Index i = 0; i < n; ++i) sum += static_cast<std::uint64_t>(x[i]);
@@ -243,32 +244,32 @@ template <int kBytes, class T>
     std::uint64_t vectors = 0;
     bool done = true;
     each_vector<kBytes>(
-        reinterpret_cast<const std::uint32_t*>(x), n,
+        reinterpret_cast<const std::uint32_t*>(x), n, again,
         [&](Narrow some) {
           const auto here = reinterpret_cast<Pairs>(some ^ (Narrow{} + kBias));
           pairs += here, upper += here >> 32;
           ++vectors;
         },
         [&] { done = false; });
-    if (!done) return sum_of_words<kBytes / 2>(x, n);
+    if (!done) return sum_of_words<kBytes / 2>(x, n, again);
     const std::uint64_t all = sum_of_lanes(pairs), high = sum_of_lanes(upper);
     return all - (high << 32) + high - vectors * (kBytes / 4) * kBias;
   }
 }
 
 template <class T>
-[[gnu::noinline]] std::uint64_t sum_of_run(const T* x, Index n) {
-  if constexpr (sizeof(T) == 4) return sum_of_words<kRegisterBytes>(x, n);
+[[gnu::noinline]] std::uint64_t sum_of_run(const T* x, Index n, bool again = false) {
+  if constexpr (sizeof(T) == 4) return sum_of_words<kRegisterBytes>(x, n, again);
 #if defined(__SSE2__)
   if constexpr (sizeof(T) == 1)
-    return sum_of_bytes<kRegisterBytes>(x, n);
+    return sum_of_bytes<kRegisterBytes>(x, n, again);
   else
 #endif
-    return sum_of_terms<Plain<T>>(x, n);
+    return sum_of_terms<Plain<T>>(x, n, again);
 }
 template <class T>
-[[gnu::noinline]] std::uint64_t squares_of_run(const T* x, Index n) {
-  return sum_of_terms<Square<T>>(x, n);
+[[gnu::noinline]] std::uint64_t squares_of_run(const T* x, Index n, bool again = false) {
+  return sum_of_terms<Square<T>>(x, n, again);
 }
 
 /// Σ of lanes of bytes, or of wider ones.
@@ -282,7 +283,7 @@ template <class V>
 
 /// How many elements are not 0.
 template <class T, bool kFloating>
-[[gnu::noinline]] std::uint64_t count_of_run(const Word<T, kFloating>* x, Index n) {
+[[gnu::noinline]] std::uint64_t count_of_run(const Word<T, kFloating>* x, Index n, bool again = false) {
   constexpr int kAccumulators = 4;
   constexpr Index kMostSteps = 255 / kAccumulators;  // together they are no more than 8 bits hold
   using V = Integers<T>;
@@ -295,43 +296,43 @@ template <class T, bool kFloating>
     V counts[kAccumulators] = {};
     for (Index s = 0; s < steps; ++s, i += kStep)
       for (int k = 0; k < kAccumulators; ++k) {
-        prefetch(x + i + k * kWidth);
         counts[k] -= reinterpret_cast<V>((load_integers<V>(x + i + k * kWidth) & matters) == V{});
+        help_reading(x + i + k * kWidth, again);
       }
     zeros += sum_of_counts((counts[0] + counts[1]) + (counts[2] + counts[3]));
   }
   for (; i + kWidth <= n; i += kWidth) {
-    prefetch(x + i);
     zeros += sum_of_counts(-reinterpret_cast<V>((load_integers<V>(x + i) & matters) == V{}));
+    help_reading(x + i, again);
   }
   for (; i < n; ++i) zeros += (x[i].bits & Word<T, kFloating>::kMatters) == 0;
   return static_cast<std::uint64_t>(n) - zeros;
 }
-inline std::uint64_t count_of_run(const std::uint8_t* x, Index n) {
-  return count_of_run(reinterpret_cast<const Word<std::uint8_t, false>*>(x), n);
+inline std::uint64_t count_of_run(const std::uint8_t* x, Index n, bool again) {
+  return count_of_run(reinterpret_cast<const Word<std::uint8_t, false>*>(x), n, again);
 }
 
 template <class T>
-std::uint64_t fold_run_of_integers(const Sum<std::uint64_t>&, const T* x, Index n) {
-  return sum_of_run(x, n);
+std::uint64_t fold_run_of_integers(const Sum<std::uint64_t>&, const T* x, Index n, bool again) {
+  return sum_of_run(x, n, again);
 }
 template <class T, bool kFloating>
-std::uint64_t fold_run_of_integers(const Sum<std::uint64_t>&, const Word<T, kFloating>* x, Index n) {
-  return count_of_run(x, n);  // of bools
+std::uint64_t fold_run_of_integers(const Sum<std::uint64_t>&, const Word<T, kFloating>* x, Index n, bool again) {
+  return count_of_run(x, n, again);  // of bools
 }
 template <class T>
-std::uint64_t fold_run_of_integers(const SumOfSquares<std::uint64_t>&, const T* x, Index n) {
-  return squares_of_run(x, n);
+std::uint64_t fold_run_of_integers(const SumOfSquares<std::uint64_t>&, const T* x, Index n, bool again) {
+  return squares_of_run(x, n, again);
 }
 template <class T>
-std::uint64_t fold_run_of_integers(const CountNonzero<std::uint8_t>&, const T* x, Index n) {
-  return count_of_run(x, n);
+std::uint64_t fold_run_of_integers(const CountNonzero<std::uint8_t>&, const T* x, Index n, bool again) {
+  return count_of_run(x, n, again);
 }
 
 /// Exact: a leaf's sum needs fewer than 53 bits.
 template <class T>
-double fold_run_of_integers(const Mean<double>&, const T* x, Index n) {
-  return static_cast<double>(static_cast<std::int64_t>(sum_of_run(x, n)));
+double fold_run_of_integers(const Mean<double>&, const T* x, Index n, bool again) {
+  return static_cast<double>(static_cast<std::int64_t>(sum_of_run(x, n, again)));
 }
 
 /// Folds whose leaves of T these are.

@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/cpu/accumulators.h"
 #include "kernels/cpu/arguments.h"
+#include "kernels/cpu/integer_extremum.h"
 #include "kernels/cpu/integer_leaf.h"
 
 namespace ndfold::simd {
@@ -19,6 +20,7 @@ struct Leaf {
   Segment segments[kSegments];
   int count = 0;
   Index elements = 0;
+  bool is_far = false;  ///< comes from memory, read for the first time
 };
 
 /// SIMD lanes where Eigen has packets and folds have text for them; the compiler vectorizes the integers by itself.
@@ -43,14 +45,15 @@ template <class LaneFold, class Watch, class T>
 [[gnu::flatten, gnu::noinline]] typename LaneFold::State leaf_lanes(const LaneFold& fold, const Leaf<T>& leaf,
                                                                     Watch& watch) {
   if constexpr (IsLanes<typename LaneFold::Value>) {
-    const Index ahead = kAsksAhead ? kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)) : 0;
+    const Help help{.ahead = kAsksAhead ? kAheadOf<LaneFold> / static_cast<Index>(sizeof(T)) : 0,
+                    .again = leaf.is_far && !kLooksAgain<LaneFold>};
     Watch seen = watch;  // out of memory, where vectors would wait for those before
     Accumulators<LaneFold, Watch> sums(fold, seen);
     for (int s = 0; s < leaf.count; ++s)
       if constexpr (kInAnyOrder<LaneFold>)
-        sums.add_aligned(leaf.segments[s].start, leaf.segments[s].length, ahead);
+        sums.add_aligned(leaf.segments[s].start, leaf.segments[s].length, help);
       else
-        sums.add(leaf.segments[s].start, leaf.segments[s].length, ahead);
+        sums.add(leaf.segments[s].start, leaf.segments[s].length, help);
     watch = seen;
     return sums.total();
   } else {
@@ -90,8 +93,14 @@ typename NumberFold::State fold_leaf_once(const NumberFold& numbers, const LaneF
   if constexpr (kFoldsIntegers<NumberFold, T>) {
     typename NumberFold::State total = 0;
     for (int s = 0; s < leaf.count; ++s)
-      total += fold_run_of_integers(numbers, leaf.segments[s].start, leaf.segments[s].length);
+      total += fold_run_of_integers(numbers, leaf.segments[s].start, leaf.segments[s].length, leaf.is_far);
     return total;
+  } else if constexpr (kIsIntegerExtremum<NumberFold>) {
+    auto best = numbers.identity();
+    for (int s = 0; s < leaf.count; ++s)
+      best = numbers.combine(best,
+                             extremum_of_run<NumberFold>(leaf.segments[s].start, leaf.segments[s].length, leaf.is_far));
+    return best;
   } else {
     return meet(numbers, lanes, leaf_in_lanes(lanes, leaf));
   }
@@ -220,7 +229,7 @@ template <template <class> class F, class A, class T>
 typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<A>::State best) {
   using Lanes = typename F<LanesOf<A>>::Values;
   Leaf<T> one;
-  one.count = 1;
+  one.count = 1, one.is_far = leaf.is_far;
   for (int s = 0; s < leaf.count; ++s) {
     one.segments[0] = leaf.segments[s];
     best = arg_segment<F, A, T>(fold, leaf.segments[s], fold_leaf_once(typename F<A>::Values(), Lanes(), one), best);

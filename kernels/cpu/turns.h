@@ -36,8 +36,8 @@ template <class Sums, class T>
   constexpr Index kTurn = 16 * Sums::kWidth;
   const auto each = [&]<std::size_t... S>(std::index_sequence<S...>) {
     Index at = 0;
-    for (; at + kTurn <= n; at += kTurn) (sums[S].add(x[S] + at, kTurn, 0), ...);
-    (sums[S].add(x[S] + at, n - at, 0), ...);
+    for (; at + kTurn <= n; at += kTurn) (sums[S].add(x[S] + at, kTurn, Help{}), ...);
+    (sums[S].add(x[S] + at, n - at, Help{}), ...);
   };
   each(std::make_index_sequence<kInTurns>());
 }

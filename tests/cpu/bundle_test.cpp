@@ -52,8 +52,16 @@ struct Runs {
     typename LaneFold::State states[kGroups];
     const Index offset = kOffset, pitch = runs[1] - runs[0];
     simd::fold_groups(LaneFold(),
-                      simd::Bundle<T>{runs[0], pitch, pitched, runs.data() + pitched * kWidth,
-                                      (kGroups - pitched) * kWidth, kGroups, n, n, &offset, 1},
+                      simd::Bundle<T>{runs[0],
+                                      pitch,
+                                      pitched,
+                                      runs.data() + pitched * kWidth,
+                                      (kGroups - pitched) * kWidth,
+                                      kGroups,
+                                      n,
+                                      {.ahead = n},
+                                      &offset,
+                                      1},
                       states);
     std::vector<Number> all(static_cast<std::size_t>(kWidth * kGroups));
     for (Index g = 0; g < kGroups; ++g) simd::spread<A>(states[g], all.data() + g * kWidth);

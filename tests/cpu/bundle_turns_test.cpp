@@ -26,7 +26,7 @@ void expect_as_alone(const LaneFold& fold, const Value& value) {
       const Index pitch = n + gap;
       std::vector<T> x(static_cast<std::size_t>(pitch * kWidth * kGroups + kOffset));
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(value(i));
-      const simd::Bundle<T> bundle{x.data(), pitch, kGroups, nullptr, 0, kGroups, n, 0, &kOffset, 1};
+      const simd::Bundle<T> bundle{x.data(), pitch, kGroups, nullptr, 0, kGroups, n, {}, &kOffset, 1};
       typename LaneFold::State alone[kGroups], turns[kGroups];
       simd::fold_groups(fold, bundle, alone);
       const bool is_long = n >= simd::kLongRunVectors * kWidth;

@@ -66,6 +66,7 @@ TEST(column_sink, past_the_caches_as_through_them) {
   expect_as_through_caches<Mean, float>();
   expect_as_through_caches<Max, double>();
   expect_as_through_caches<Variance, float>();
+  expect_as_through_caches<Max, std::int32_t>();
   expect_as_through_caches<Sum, float, double>();  // which is no type of its own lanes
 }
 

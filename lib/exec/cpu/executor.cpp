@@ -27,10 +27,13 @@ AxisList list(const std::vector<Axis>& axes) { return {axes.data(), static_cast<
 // Decided for the machine at hand: it changes how fast results are written, never what. From half the last cache on,
 // stores through it cost more: softmax [3072,1024] f32, 24 of 32 MiB, took 6.0 elements/ns, 8.6 past it.
 // Larger caches are a whole socket's, with others on it: of 480 MiB a copy got about 64 before it ran at memory's pace.
-bool moves_more_than_caches_hold(const Step& step) {
+double bytes_that_caches_hold() {
   constexpr Index kShareOfSocket = 64 << 20;
   static const auto caches = static_cast<double>(std::min(DeviceFacts::host().shared_cache_bytes, kShareOfSocket));
-  return step.bytes_read + step.bytes_written > caches / 2;
+  return caches;
+}
+bool moves_more_than_caches_hold(const Step& step) {
+  return step.bytes_read + step.bytes_written > bytes_that_caches_hold() / 2;
 }
 
 // A cache larger than any few cores share is across the socket, and as slow as memory to one of them.
@@ -66,6 +69,7 @@ Arguments bind(const Step& step) {
   bound.alpha = step.alpha;
   if (is_last_cache_far()) bound.waiting_bytes = DeviceFacts::host().cache_bytes / 4;  // rows they come from, too
   bound.past_caches = moves_more_than_caches_hold(step) || writes_more_than_near_cache_holds(step);
+  bound.from_memory = step.bytes_read > bytes_that_caches_hold();
   return bound;
 }
 
