@@ -58,7 +58,7 @@ TEST(helped_reads, integers) {
   const GuardedPage page;
   expect_same_integers<std::int8_t>(page), expect_same_integers<std::uint8_t>(page);
   expect_same_integers<std::int16_t>(page), expect_same_integers<std::uint32_t>(page);
-  expect_same_integers<std::int32_t>(page), expect_same_integers<std::int64_t>(page);
+  expect_same_integers<std::int32_t>(page), expect_same_integers<std::uint64_t>(page);
 }
 
 template <template <class> class F, class A>
