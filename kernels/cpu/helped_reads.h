@@ -26,11 +26,12 @@ template <class T>
 /// Whether lines of a step's input are looked at again.
 inline bool is_looked_at_again(const Arguments& step) { return kHasLines && asks_from_far() && step.from_memory; }
 
-/// A whole vector of integers that was just loaded.
-template <class T>
+/// kBytes of integers that were just loaded; less than a line is not looked at again.
+template <int kBytes = kRegisterBytes, class T>
 [[gnu::always_inline]] inline void help_reading(const T* x, bool again) {
   prefetch(x);
-  if (kHasLines && again) look_again(x);
+  if constexpr (kHasLines && kBytes == kRegisterBytes)
+    if (again) look_again(x);
 }
 
 }  // namespace ndfold::simd

@@ -48,8 +48,8 @@ template <class NumberFold, int kBytes = kRegisterBytes, class T>
     for (Index i = kWidth; i + 2 * kWidth <= n; i += 2 * kWidth) {
       best = nearer<NumberFold>(best, load_integers<V>(x + i));
       other = nearer<NumberFold>(other, load_integers<V>(x + i + kWidth));
-      help_reading(x + i, again && kBytes == kRegisterBytes);
-      help_reading(x + i + kWidth, again && kBytes == kRegisterBytes);
+      help_reading<kBytes>(x + i, again);
+      help_reading<kBytes>(x + i + kWidth, again);
     }
     if (n >= 2 * kWidth) best = nearer<NumberFold>(best, load_integers<V>(x + n - 2 * kWidth));
     best = nearer<NumberFold>(best, load_integers<V>(x + n - kWidth));

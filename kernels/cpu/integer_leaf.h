@@ -150,7 +150,7 @@ template <int kBytes, class T, class Add, class Otherwise>
   Index i = 0;
   for (; i + kWidth <= n; i += kWidth) {
     add(load_integers<Narrow>(x + i));
-    help_reading(x + i, again && kBytes == kRegisterBytes);
+    help_reading<kBytes>(x + i, again);
   }
   if (i < n) add(without_first(load_integers<Narrow>(x + n - kWidth), i - (n - kWidth)));
 }

@@ -24,14 +24,15 @@ const std::byte* readable(const Pointers& pointers, const Buffer& buffer) {
 
 AxisList list(const std::vector<Axis>& axes) { return {axes.data(), static_cast<int>(axes.size())}; }
 
-// Decided for the machine at hand: it changes how fast results are written, never what. From half the last cache on,
-// stores through it cost more: softmax [3072,1024] f32, 24 of 32 MiB, took 6.0 elements/ns, 8.6 past it.
 // Larger caches are a whole socket's, with others on it: of 480 MiB a copy got about 64 before it ran at memory's pace.
 double bytes_that_caches_hold() {
   constexpr Index kShareOfSocket = 64 << 20;
   static const auto caches = static_cast<double>(std::min(DeviceFacts::host().shared_cache_bytes, kShareOfSocket));
   return caches;
 }
+
+// Decided for the machine at hand: it changes how fast results are written, never what. From half the last cache on,
+// stores through it cost more: softmax [3072,1024] f32, 24 of 32 MiB, took 6.0 elements/ns, 8.6 past it.
 bool moves_more_than_caches_hold(const Step& step) {
   return step.bytes_read + step.bytes_written > bytes_that_caches_hold() / 2;
 }
