@@ -1,6 +1,7 @@
 // argmax and argmin of many columns at once: the best of each and the number of its row, both in lanes.
 #pragma once
 #include "kernels/cpu/column_leaf.h"
+#include "kernels/cpu/integer_extremum.h"
 #include "kernels/cpu/odometer.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/folds/arg_extremum.h"
@@ -108,16 +109,44 @@ class ArgColumns {
       return load_integers<Lanes>(from);
   }
 
+  static auto are_better(V x, V best) requires IsLanes<V> {
+    const auto better = kMax ? less(best, x) : less(x, best);
+    if constexpr (kLast)
+      return either(better, equal(best, x));
+    else
+      return better;
+  }
+  static auto are_better(Integers<A> x, Integers<A> best) {
+    return kLast ? (kMax ? x >= best : x <= best) : (kMax ? x > best : x < best);
+  }
   static void take(V x, V here, V& value, V& where) requires IsLanes<V> {
-    auto better = kMax ? less(value, x) : less(x, value);
-    if constexpr (kLast) better = either(better, equal(value, x));
+    const auto better = are_better(x, value);
     value = select(better, x, value);
     where = select(better, here, where);
   }
   static void take(Integers<A> x, Integers<Row> here, Integers<A>& value, Integers<Row>& where) {
-    const auto better = kLast ? (kMax ? x >= value : x <= value) : (kMax ? x > value : x < value);
+    const auto better = are_better(x, value);
     value = better ? x : value;
     where = better ? here : where;
+  }
+
+  static V nearer_of(V a, V b) requires IsLanes<V> {
+    return {kMax ? packet::pmax(a.value, b.value) : packet::pmin(a.value, b.value)};
+  }
+  static Integers<A> nearer_of(Integers<A> a, Integers<A> b) { return nearer<typename Fold::Values>(a, b); }
+
+  /// Whether the best of some values beats that of any column. Most do not, where columns are long.
+  template <std::size_t kCount>
+  [[gnu::always_inline]] static bool beat_any(const Values (&values)[kCount], Values best) {
+    Values nearest[kCount];
+    std::copy(values, values + kCount, nearest);
+    for (std::size_t half = kCount / 2; half > 0; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) nearest[k] = nearer_of(nearest[k], nearest[k + half]);
+    const auto better = are_better(nearest[0], best);
+    if constexpr (IsLanes<V>)
+      return any(better);
+    else
+      return any_of(better);
   }
 
   /// Whether a NaN was met, which beats nothing here.
@@ -130,12 +159,14 @@ class ArgColumns {
     const Index groups = columns_ / kWidth;
     bool lost = false;
     NanWatch<std::conditional_t<IsLanes<V>, V, Lanes<float>>> watch;
-    each_together<sizeof...(K), kAsk, kWidth>(rows, r, groups, [&](Index g) {
+    each_together<sizeof...(K), kAsk, kWidth, true>(rows, r, groups, [&](Index g) {
       const Index c = g * kWidth;
       Values value = lanes_at<Values>(best + c);
-      Numbers where = lanes_at<Numbers>(at + c);
       const Values here[] = {lanes_at<Values>(row[K] + c)...};
-      if constexpr (IsLanes<V>) watch.see(here[K]...);
+      if constexpr (IsLanes<V>) watch.see_sum(here[K]...);
+      if constexpr (sizeof...(K) > 1)
+        if (!beat_any(here, value)) return;
+      Numbers where = lanes_at<Numbers>(at + c);
       (take(here[K], numbers(static_cast<Row>(number + static_cast<Row>(K))), value, where), ...);
       std::memcpy(best + c, &value, sizeof value);
       std::memcpy(at + c, &where, sizeof where);

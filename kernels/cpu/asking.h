@@ -11,6 +11,10 @@ extern const bool kAsksAhead;
 /// Whether it folds runs from a few places in turns, and is asked for nothing: a Zen 3 (turns.h).
 extern const bool kReadsInTurns;
 
+/// Whether it is asked for the rows that come next, line by line into the first cache, where more than an addition is
+/// done with each: a Zen 5, whose memory waits for the instructions in between.
+extern const bool kAsksForRows;
+
 /// Whether it is asked for what comes from far and in an order that it does not guess: a Zen 4.
 inline bool asks_from_far() { return !kAsksAhead && !kReadsInTurns; }
 

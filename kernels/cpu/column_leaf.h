@@ -47,16 +47,16 @@ void with_asking(Index bytes, const Work& work) {
 
 /// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
 /// asks for both in kCount rows that come later first. Rows from far have a loop of their own, which asks for the next:
-/// in cache the question alone cost a tenth.
-template <int kCount, bool kAsk, Index kWidth, class Rows, class Work>
+/// in cache the question alone cost a tenth. kIsLong: a line takes more than a few instructions.
+template <int kCount, bool kAsk, Index kWidth, bool kIsLong, class Rows, class Work>
 [[gnu::always_inline]] inline void each_together(const Rows& rows, int r, Index groups, const Work& work) {
   constexpr Index kTogether = 2, kBytes = kWidth * sizeof(*rows.row(0));
   if constexpr (kCount == kRowsAtOnce && !kAsk)
-    if (are_guessed_from_far(rows)) {
-      LinesOfRows<Rows> next(rows, r + kCount, r + 2 * kCount, groups * kBytes);
-      for (Index g = 0; g < groups; ++g) next.template ask<kCount * kBytes / 64>(), work(g);
-      return;
-    }
+    if (kIsLong ? are_waited_for(rows) : are_guessed_from_far(rows))
+      return with_nearest_cache([&](auto cache) {
+        LinesOfRows<Rows, cache> next(rows, r + kCount, r + 2 * kCount, groups * kBytes);
+        for (Index g = 0; g < groups; ++g) next.template ask<kCount * kBytes / 64>(), work(g);
+      });
   Index g = 0;
   for (; g + kTogether <= groups; g += kTogether) {
     if constexpr (kAsk && requires { rows.coming(r); })
@@ -122,7 +122,7 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
         for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
-    each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, fold_group);
+    each_together<kCount, kAsk, kLanes<V>, false>(rows, r, groups, fold_group);
   } else {
     if (kCount == kRowsAtOnce && are_guessed_from_far(rows))
       return fold_numbers_from_far<kFirst>(fold_of(0), rows, r, groups, states, std::integer_sequence<int, K...>());
@@ -180,9 +180,9 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
   constexpr int kCount = sizeof...(K);
   const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
   auto seen = watch;  // out of memory, where a group would wait for the one before
-  each_together<kCount, kAsk, kLanes<V>>(rows, r, groups, [&](Index g) {
+  each_together<kCount, kAsk, kLanes<V>, false>(rows, r, groups, [&](Index g) {
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
-    seen.see(some[K]...);
+    seen.see_sum(some[K]...);
     for (V& one : some) one = Quick::map(one);
     for (int half = kCount / 2; half > 0; half /= 2)
       for (int k = 0; k < half; ++k) some[k] = Quick::nearest(some[k], some[k + half]);

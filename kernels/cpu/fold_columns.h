@@ -160,7 +160,7 @@ void fold_integer_panel(const Arguments& step, const ColumnBlock& block, const T
     State* states = scratch.take<State>(columns);
     Rows rows(step, block, first, columns);
     while (const int count = rows.next()) sums.add(rows, count);
-    const std::uint64_t* totals = sums.result(block.end - block.begin);
+    const std::uint64_t* totals = sums.result();
     using Signed = std::conditional_t<std::is_floating_point_v<State>, std::int64_t, std::uint64_t>;
     for (Index c = 0; c < columns; ++c) states[c] = static_cast<State>(static_cast<Signed>(totals[c]));
     take(first, columns, states);

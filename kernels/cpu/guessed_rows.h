@@ -28,13 +28,28 @@ inline constexpr Index kLeastAskedBytes = kRowsAtOnce * 64;
 template <class Rows>
 bool come_from_far(const Rows& rows) {
   if constexpr (requires { rows.are_past_caches(); })
-    return !kAsksAhead && rows.are_past_caches();
+    return (!kAsksAhead || kAsksForRows) && rows.are_past_caches();
   else
     return false;
 }
 template <class Rows>
 bool are_guessed_from_far(const Rows& rows) {
   return asks_from_far() && come_from_far(rows);
+}
+
+/// The same where each line takes more than a few instructions.
+template <class Rows>
+bool are_waited_for(const Rows& rows) {
+  return (asks_from_far() || kAsksForRows) && come_from_far(rows);
+}
+
+/// Calls work(integral constant of the nearest cache that lines are asked into, as __builtin_prefetch has it).
+template <class Work>
+[[gnu::always_inline]] inline void with_nearest_cache(const Work& work) {
+  if (kAsksForRows)
+    work(std::integral_constant<int, 3>());
+  else
+    work(std::integral_constant<int, 2>());
 }
 
 /// Rows of bytes that follow one another, one after the other: a stream to a machine that guesses, as long as what they
@@ -48,11 +63,11 @@ bool are_taken_in_turn(const Rows& rows, int count, Index columns, Index states)
          are_guessed(rows) && !(are_guessed_from_far(rows) && columns >= kLeastAskedBytes);
 }
 
-/// The lines of rows that come later, in the order of memory, asked for into the second cache while others are folded:
+/// The lines of rows that come later, in the order of memory, asked for into a cache while others are folded:
 /// a Zen 4 guesses little of what is read in turns. Sum of [4096,4096] f32 axis 0, eight rows at a time and the next
 /// eight asked for: 2.26 ms without, 2.02 so, a stream 2.02; of [16384,4096] u8: 3.4, 2.7. Std looks at a leaf again
 /// while the next one comes: 4.9 ms without, 4.2 so.
-template <class Rows>
+template <class Rows, int kCache = 2>
 class LinesOfRows {
   static constexpr Index kLine = 64;
 
@@ -65,7 +80,7 @@ class LinesOfRows {
   template <Index kLines = kRowsAtOnce>
   [[gnu::always_inline]] void ask() {
     if (at_ == nullptr) return;
-    for (Index line = 0; line < kLines; ++line) __builtin_prefetch(at_ + line * kLine, 0, 2);
+    for (Index line = 0; line < kLines; ++line) __builtin_prefetch(at_ + line * kLine, 0, kCache);
     at_ += kLines * kLine;
     if (at_ >= end_of_row_) begin(row_ + 1);
   }

@@ -74,6 +74,26 @@ template <int kFirst, int kCount, class V>
   (std::make_integer_sequence<int, kCount>());
 }
 
+/// Whether any lane of a comparison holds.
+template <class V>
+[[gnu::always_inline]] inline bool any_of(V lanes) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    const auto bits = reinterpret_cast<__m512i>(lanes);
+    return _mm512_test_epi64_mask(bits, bits) != 0;
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    const auto bits = reinterpret_cast<__m256i>(lanes);
+    return _mm256_testz_si256(bits, bits) == 0;
+  }
+#endif
+  std::uint64_t words[sizeof(V) / sizeof(std::uint64_t)], some = 0;
+  std::memcpy(words, &lanes, sizeof words);
+  for (const std::uint64_t word : words) some |= word;
+  return some != 0;
+}
+
 template <class V>
 [[gnu::always_inline]] inline std::uint64_t sum_of_lanes(V lanes) {
   using T = std::decay_t<decltype(lanes[0])>;

@@ -58,6 +58,21 @@ void expect_all(Index rows, std::uint64_t values, bool odd) {
     }
 }
 
+// Columns whose best rises in every row, in none, and now and then: batches that change nothing are passed over.
+TEST(arg_columns, that_rise_and_fall) {
+  constexpr Index kRows = 61, kColumns = 70;
+  for (const int kind : {0, 1, 2}) {
+    std::vector<float> x(kRows * kColumns);
+    for (Index r = 0; r < kRows; ++r)
+      for (Index c = 0; c < kColumns; ++c) {
+        const Index value = kind == 0 ? r : kind == 1 ? -r : (r % 9) + (r == (7 * c) % kRows ? 100 : 0);
+        x[static_cast<std::size_t>(r * kColumns + c)] = static_cast<float>(value);
+      }
+    expect_best<ArgMax, float, false>(x, kColumns), expect_best<ArgMax, float, true>(x, kColumns);
+    expect_best<ArgMin, float, false>(x, kColumns), expect_best<ArgMin, float, true>(x, kColumns);
+  }
+}
+
 TEST(arg_columns, of_floats) {
   for (const Index rows : {1, 2, 30, 300})
     for (const bool odd : {false, true}) expect_all<float>(rows, 5, odd), expect_all<double>(rows, 1000, odd);

@@ -96,7 +96,7 @@ void expect_columns(Index rows, Index columns, T value) {
   Columns sums(totals.data(), narrow.data(), columns);
   for (Index r = 0; r < rows; r += 31)
     sums.add(R<T>{{x.data() + r * columns, columns}}, static_cast<int>(std::min<Index>(31, rows - r)));
-  const std::uint64_t* got = sums.result(rows);
+  const std::uint64_t* got = sums.result();
   for (Index c = 0; c < columns; ++c) {
     std::uint64_t expected = 0;
     for (Index r = 0; r < rows; ++r) {
@@ -144,7 +144,7 @@ void expect_column_counts(Index rows, Index columns) {
   simd::IntegerColumns<Word> counts(totals.data(), narrow.data(), columns);
   for (Index r = 0; r < rows; r += 32)
     counts.add(R<Word>{{x.data() + r * columns, columns}}, static_cast<int>(std::min<Index>(32, rows - r)));
-  const std::uint64_t* got = counts.result(rows);
+  const std::uint64_t* got = counts.result();
   for (std::size_t c = 0; c < expected.size(); ++c) EXPECT_EQ(got[c], expected[c]);
 }
 

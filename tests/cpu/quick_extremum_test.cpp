@@ -67,14 +67,14 @@ template <template <class> class F>
 void expect_columns() {
   using V = simd::Lanes<float>;
   using L = std::numeric_limits<float>;
-  const float odd[] = {L::quiet_NaN(), L::infinity(), -L::infinity(), 0, -0.f, 5, -5};
-  constexpr int kRows = 7;
+  const float odd[] = {L::quiet_NaN(), L::infinity(), -L::infinity(), 0, -0.f, 5, -5, L::max(), L::lowest()};
+  constexpr int kRows = 19;  // two batches and some
   for (const Index columns : {1, 3, 4, 5, 64, 257, 300, 520})
     for (const float base : {0.f, -0.f, 1.f, -1.f, -L::infinity()})
       for (std::uint64_t seed = 0; seed < 60; ++seed) {
         std::vector<float> x(static_cast<std::size_t>(columns * kRows), base);
         for (std::uint64_t i = 0; i < seed % 9; ++i)
-          x[hash(seed * 100 + i) % x.size()] = odd[hash(seed * 100 + i + 50) % 7];
+          x[hash(seed * 100 + i) % x.size()] = odd[hash(seed * 100 + i + 50) % std::size(odd)];
         std::vector<V> states(static_cast<std::size_t>((columns + V::kCount - 1) / V::kCount));
         simd::fold_column_leaf(F<V>(), Rows{x.data(), columns}, kRows, columns, states.data(), simd::PivotScratch<V>{});
         for (Index c = 0; c < columns; ++c) {
