@@ -70,4 +70,7 @@ bool fits_warp(const Problem&);
 /// Whether there are rows enough for all warps that a GPU has room for.
 bool has_rows_for_warps(const Problem&, const DeviceFacts&);
 
+/// Whether a warp folds each row of a reduction of two looks, though it is longer than its registers.
+bool wants_warps_for_long_rows(const Problem&, const DeviceFacts&);
+
 }  // namespace ndfold

@@ -21,6 +21,17 @@ constexpr int kThreadsOfBlock = 256;
 // 0.35 and 0.63. A softmax reads its elements twice: of [N,5,10] 0.32 and 0.48, of [N,5,20] 0.47 and 0.31; bf16 of
 // [N,20,10] 0.12 and 0.24 (128 MiB on an H100, docs/measurements/gpu-history.md#columns-in-lanes).
 constexpr Index kSumsOfLine = 4096, kLooksOfLine = 12288, kApart = 4;
+// Of whole packs, for which blocks may be small: sums of [N,40,40] reach 0.59 and 0.77 of a stream by blocks (bf16 and
+// f32), 0.24 and 0.42 by lanes; var of [N,64,96] 0.49 and 0.65 by blocks, 0.50 and 0.70 by lanes, of [N,64,128] 0.48
+// and 0.73, 0.50 and 0.72 (an H200, docs/measurements/gpu-history.md#blocks-of-few-threads).
+constexpr Index kWholeSumsOfLine = 1024, kWholeLooksOfLine = 8192, kWholeHalfLooksOfLine = 5120;
+// Rows, where packs begin elsewhere from one to the next: a block takes eight or four of them side by side, and what
+// meets is more than what is read. Sums of bf16 [N,49,2047] 0.33 of a stream by blocks and 0.49 by lanes, var 0.16 and
+// 0.42, of f32 0.55 and 0.65, 0.35 and 0.65; of 128 rows 0.60 and 0.51, 0.34 and 0.46, 0.61 and 0.65, 0.47 and 0.71.
+// In narrow lines, var of [N,300,513] 0.33 and 0.41, 0.46 and 0.64; of [N,300,2047] 0.51 and 0.41, 0.65 and 0.64.
+constexpr Index kMostUnevenSums = 96, kMostUnevenLooks = 192, kMostNarrowLooks = 320, kNarrow = 1024;
+constexpr Index kBusyShare = 4;            // of the lanes a device has room for, one in so many has a column
+constexpr Index kMostJoinedColumns = 256;  // a block joins rows of fewer that follow one another
 constexpr Index kPowersOfLine = 64, kHalfPowersOfLine = 192;
 
 Index columns_of_line(const Problem& problem) { return problem.axes.kept.back().size; }
@@ -44,19 +55,37 @@ bool has_few_rows(const Problem& problem) {
          problem.axes.reduced_elements() <= kFewRows && problem.axes.repeat == 1;
 }
 
-// Rows that are no whole vectors, and that a block does not join.
-bool are_taken_one_by_one(const Problem& problem) {
+bool has_whole_rows(const Problem& problem) {
   const std::vector<Axis>&kept = problem.axes.kept, &reduced = problem.axes.reduced;
   const Index pack = pack_of(problem.input);
   const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0; };
-  const bool whole =
-      std::all_of(reduced.begin(), reduced.end(), is_whole) && std::all_of(kept.begin(), kept.end() - 1, is_whole);
-  return !whole && (reduced.size() > 1 || reduced.back().in != kept.back().size);
+  return kept.back().in == 1 && std::all_of(reduced.begin(), reduced.end(), is_whole) &&
+         std::all_of(kept.begin(), kept.end() - 1, is_whole);
+}
+
+// Rows that are no whole vectors, and that a block does not join.
+bool are_taken_one_by_one(const Problem& problem) {
+  const std::vector<Axis>& reduced = problem.axes.reduced;
+  return reduced.size() > 1 || reduced.back().in != problem.axes.kept.back().size;
 }
 
 Index longest_line(const Problem& problem) {
-  if (problem.kind == RequestKind::softmax) return size_bytes(problem.input) == 2 ? kHalfPowersOfLine : kPowersOfLine;
-  return (looks_twice(problem.fold) ? kLooksOfLine : kSumsOfLine) * (are_taken_one_by_one(problem) ? kApart : 1);
+  const bool half = size_bytes(problem.input) == 2, looks = looks_twice(problem.fold);
+  if (problem.kind == RequestKind::softmax) return half ? kHalfPowersOfLine : kPowersOfLine;
+  if (has_whole_rows(problem)) return !looks ? kWholeSumsOfLine : half ? kWholeHalfLooksOfLine : kWholeLooksOfLine;
+  return (looks ? kLooksOfLine : kSumsOfLine) * (are_taken_one_by_one(problem) ? kApart : 1);
+}
+
+bool has_short_uneven_columns(const Problem& problem, const DeviceFacts& device) {
+  const std::vector<Axis>&kept = problem.axes.kept, &reduced = problem.axes.reduced;
+  if (problem.kind != RequestKind::reduce || !has_many_kernels(problem) || reduced.size() != 1) return false;
+  const Index columns = kept.back().size, rows = reduced.back().size;
+  const Index most = !looks_twice(problem.fold) ? kMostUnevenSums
+                     : columns < kNarrow        ? kMostNarrowLooks
+                                                : kMostUnevenLooks;
+  return kept.back().in == 1 && columns > kMostJoinedColumns && rows <= most &&
+         reduced.back().in % pack_of(problem.input) != 0 &&
+         elements(kept) * kBusyShare >= Index{device.multiprocessors} * device.threads_per_multiprocessor;
 }
 
 }  // namespace
@@ -64,7 +93,9 @@ Index longest_line(const Problem& problem) {
 bool suits_columns_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || problem.axes.kept.empty() || problem.axes.reduced.empty()) return false;
   const Index blocks = Index{device.multiprocessors} * (device.threads_per_multiprocessor / kThreadsOfBlock);
-  return !has_few_rows(problem) && lines_of(problem) > blocks &&
+  if (has_few_rows(problem)) return false;
+  if (has_short_uneven_columns(problem, device)) return true;
+  return lines_of(problem) > blocks &&
          problem.axes.reduced_elements() * columns_of_line(problem) <= longest_line(problem);
 }
 

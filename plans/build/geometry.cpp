@@ -23,6 +23,7 @@ constexpr Index kShortestMaps = 4;              // lanes take a quarter of them,
 constexpr Index kBlocksOfMap = 4;               // blocks of a multiprocessor are busy
 constexpr Index kNarrowPanelBytes = 256;        // two lines of memory
 constexpr Index kSmallPanelBytes = 64 * 1024;   // of all rows: narrower ones do not pay for their block
+constexpr double kBusyThreads = 0.4;            // of all that a device has room for, at least, in small blocks
 constexpr Index kRowsOfLane = 128;              // of a reduction: fewer cost less than the meeting that follows them
 constexpr double kSmallBytes = 1024 * 1024;     // soon in a cache: narrow panels cost less than idle multiprocessors
 constexpr Index kRegisterBytesOfControl = 128;  // of a thread: addresses, counters, states
@@ -187,6 +188,21 @@ void fit_panels(Step& step, const DeviceFacts& device) {
     together = std::max<Index>(1, step.launch.block / ceil_power_of_two(packs));
   }
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
+}
+
+void fit_block(Step& step, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda || step.kept.empty() || step.kernel.source != SourceKind::dense) return;
+  if (elements(step.reduced) <= kFewRows || has_uneven_rows(step)) return;
+  const Index row = std::min(panel_elements(step), step.kept.back().size) * element_bytes(step);
+  const Index across = ceil_power_of_two(ceil_divide(row, step.kernel.tuning.vector_bytes));
+  const Index blocks = elements(step.kept) / step.kept.back().size * panels(step);
+  const double enough = kBusyThreads * device.multiprocessors * device.threads_per_multiprocessor;
+  const auto may_halve = [&] {
+    const Index threads = step.launch.block / 2;
+    return threads >= std::max<Index>(across, device.lanes) && static_cast<double>(blocks * threads) >= enough &&
+           elements(step.reduced) * across < kRowsOfLane * step.launch.block;
+  };
+  while (may_halve()) step.launch.block /= 2;
 }
 
 void fit_uneven_rows(Step& step, const DeviceFacts& device) {

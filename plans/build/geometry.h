@@ -61,6 +61,10 @@ bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, co
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
 
+/// Threads of a block that folds such panels: where lanes would have few rows, half as many, and twice as many blocks,
+/// for what meets in a block costs more than its rows.
+void fit_block(Step& step, const DeviceFacts& device);
+
 /// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
 /// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than
 /// a power of two of lanes has, for packs begin up to so much before their panel (kernels/cuda/shifted_columns.h).

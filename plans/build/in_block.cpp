@@ -22,7 +22,7 @@ Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& de
 // warps: docs/measurements/gpu/regret.csv. Lines of whole packs take no longer by warps, however few they are.
 bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda) return false;
-  if (suits_lines(problem, device)) return true;
+  if (suits_lines(problem, device) || wants_warps_for_long_rows(problem, device)) return true;
   if (const Index cut = lanes_of_cut_line(problem, device); cut > 0) return cut <= device.lanes;
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0) return packs <= device.lanes * kLoadsOfAnyLine;
   return fits_warp(problem) && has_rows_for_warps(problem, device);
@@ -69,6 +69,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);
+    fit_block(step, device);
     fit_uneven_rows(step, device);
   }
   return {.steps = {step}};

@@ -16,6 +16,11 @@ constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
 // Of runs a block first finds out where they lie: warps share that, and do not wait for each other.
 constexpr Index kLongestRunsBytes = 16384;
+// Two looks at such rows, and an index of longer lines: what meets in a block costs more than a warp's longer way,
+// where there are warps enough. argmax of 5125 rows of 10 000 f16 40 us by warps, 49 by blocks; var f32 of 8192 rows of
+// 102 runs of 48 47 and 77 (an H200, docs/measurements/gpu-history.md#blocks-of-few-threads).
+constexpr Index kLongestLooksBytes = 32768, kLongestIndexBytes = 65536;
+constexpr Index kWarpsOfMultiprocessor = 24;  // that registers have room for
 constexpr Index kLoadsOfCutRuns = 4;
 
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
@@ -53,11 +58,22 @@ bool has_rows_for_warps(const Problem& problem, const DeviceFacts& device) {
   return problem.inputs / problem.axes.reduced_elements() >= warps;
 }
 
+bool wants_warps_for_long_rows(const Problem& problem, const DeviceFacts& device) {
+  if (problem.kind != RequestKind::reduce || !has_many_kernels(problem) || !looks_twice(problem.fold)) return false;
+  const bool line = has_whole_lines(problem, device) && folds_an_index(problem.fold),
+             runs = problem.axes.reduced.size() > 1;
+  const Index longest = line ? kLongestIndexBytes : runs ? kLongestLooksBytes : 0;
+  const Index rows = problem.inputs / problem.axes.reduced_elements();
+  return row_bytes(problem) > kLongestRowBytes && row_bytes(problem) <= longest &&
+         rows >= kWarpsOfMultiprocessor * device.multiprocessors;
+}
+
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind == DeviceKind::cpu) return no("a CPU's lanes share a row in rows_in_block");
   if (Verdict verdict = rows_are_apt(problem, device); verdict.kind != Verdict::Kind::yes) return verdict;
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
+  if (wants_warps_for_long_rows(problem, device)) return yes();
   const Index cut = lanes_of_cut_line(problem, device), packs = packs_of_cut_runs(problem, device);
   const bool fits = cut > 0     ? cut <= device.lanes
                     : packs > 0 ? packs <= device.lanes * kLoadsOfCutRuns
