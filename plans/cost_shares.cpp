@@ -230,7 +230,10 @@ double share_of_body(const Step& step, const Residents& blocks) {
     const double uneven = step.kernel.body != Body::columns || !has_uneven_rows(step) ? 1
                           : has_uneven_rows_of_runs(step) ? share_of_folded_columns(step, half)
                                                           : kUnevenInTwo;
-    return share_of_few_rows(step) * uneven * (!in_runs ? kFoldOfPowers : half ? kHalfFoldInRuns : kFoldInRuns);
+    return share_of_few_rows(step) * uneven * (has_cut_runs(step) ? kFoldInCutRuns : 1) *
+           (!in_runs ? kFoldOfPowers
+            : half   ? kHalfFoldInRuns
+                     : kFoldInRuns);
   }
   if (are_columns_in_bundles(step)) return share_of_bundles(step, half);
   if (are_columns_in_lanes(step)) return half ? kHalfColumnsInLanes : kColumnsInLanes;

@@ -135,6 +135,10 @@ inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
 inline constexpr double kFoldOfPowers = 0.85;
 inline constexpr double kFoldInRuns = 0.80;
 inline constexpr double kHalfFoldInRuns = 0.60;
+/// And where runs are no whole packs: softmaxes f32 of [827,7,6,1023] over axes 0, 2, 3, of [100,17,10,2,1025] over 0,
+/// 1, 4 and of [10,48,2,513,63] over 1, 3, 4 take 191, 203 and 164 us in two launches, 148, 147 and 122 by whole packs;
+/// in a grid 147, 152 and 139.
+inline constexpr double kFoldInCutRuns = 0.45;
 /// By rows behind a state of a column: bf16 folds of 64 and 128 rows take 208 and 110 us of 170 MiB, of 300 and 1000 97
 /// and 83 of 144 MiB.
 inline constexpr StairRow kStatesOfFewRows[] = {{32, 0.25}, {150, 0.4}, {400, 0.75}, {1e300, 1.0}};
