@@ -1,0 +1,56 @@
+// Columns of whole packs in blocks of few threads, where lines are many and short; and long rows of two looks, a warp
+// each.
+#include <ndfold/ndfold.h>
+
+#include "tests/simt/reduced.h"
+
+namespace simt {
+namespace {
+
+const DeviceFacts kDevice = small(DeviceFacts::h200(), 2);
+
+const Step& step_of(const Result<ReducePlan>& plan) { return plan.value().steps()[0]; }
+
+Result<ReducePlan> planned(ReduceOp op, DType type, const Sizes& sizes, const AxisSet& axes, const char* strategy) {
+  const ViewDesc in = dense(type, sizes);
+  const ReduceSpec spec{.op = op, .axes = axes};
+  return ReducePlan::reduce(in, output_desc(in, spec).value(), spec, {.device = kDevice, .strategy = strategy});
+}
+
+TEST(small_blocks, of_columns) {
+  const Sizes shapes[] = {{300, 33, 8}, {60, 40, 40}, {50, 64, 96}, {40, 49, 224}, {6, 100, 512}};
+  Tally tally;
+  for (const Sizes& sizes : shapes)
+    for (const DType type : {DType::f32, DType::bf16}) {
+      EXPECT_LT(step_of(planned(ReduceOp::sum, type, sizes, {1}, "columns_in_block")).launch.block, 256);
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmax, ReduceOp::var, ReduceOp::logsumexp})
+        reduce(op, type, sizes, "columns_in_block", 0, tally);
+    }
+  EXPECT_EQ(tally.strategies["columns_in_block"], 50);
+}
+
+TEST(small_blocks, not_of_few_lines_or_long_ones) {
+  for (const Sizes& sizes : {Sizes{2, 64, 512}, Sizes{60, 4096, 40}})
+    EXPECT_EQ(step_of(planned(ReduceOp::sum, DType::f32, sizes, {1}, "columns_in_block")).launch.block, 256);
+}
+
+TEST(small_blocks, warps_of_long_rows) {
+  struct Rows {
+    Sizes sizes;
+    AxisSet axes;
+  };
+  Tally tally;
+  for (const Rows& rows : {Rows{{60, 10000}, {1}}, Rows{{2, 160, 30, 48}, {1, 3}}, Rows{{2, 160, 30, 49}, {1, 3}}})
+    for (const DType type : {DType::f32, DType::f16})
+      for (const ReduceOp op : {ReduceOp::argmax, ReduceOp::var, ReduceOp::logsumexp}) {
+        const DType output = default_output(op, type);
+        Array in(lay_out(type, rows.sizes, Layout::row_major, 5), 0);
+        Array out(lay_out(output, output_sizes(rows.sizes, rows.axes), Layout::row_major, 1), 0);
+        fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
+        run_forced(ReduceSpec{.op = op, .axes = rows.axes}, in, out, kDevice, "rows_in_lanes", tally);
+      }
+  EXPECT_EQ(tally.strategies["rows_in_lanes"], 18);
+}
+
+}  // namespace
+}  // namespace simt
