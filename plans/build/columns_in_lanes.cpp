@@ -24,7 +24,7 @@ constexpr Index kSumsOfLine = 4096, kLooksOfLine = 12288, kApart = 4;
 // Of whole packs, for which blocks may be small: sums of [N,40,40] reach 0.59 and 0.77 of a stream by blocks (bf16 and
 // f32), 0.24 and 0.42 by lanes; var of [N,64,96] 0.49 and 0.65 by blocks, 0.50 and 0.70 by lanes, of [N,64,128] 0.48
 // and 0.73, 0.50 and 0.72 (an H200, docs/measurements/gpu-history.md#blocks-of-few-threads).
-constexpr Index kWholeSumsOfLine = 1024, kWholeLooksOfLine = 8192, kWholeHalfLooksOfLine = 5120;
+constexpr Index kWholeSumsOfLine = 1024, kWholeLooksOfLine = 10240, kWholeHalfLooksOfLine = 5120;
 // Rows, where packs begin elsewhere from one to the next: a block takes eight or four of them side by side, and what
 // meets is more than what is read. Sums of bf16 [N,49,2047] 0.33 of a stream by blocks and 0.49 by lanes, var 0.16 and
 // 0.42, of f32 0.55 and 0.65, 0.35 and 0.65; of 128 rows 0.60 and 0.51, 0.34 and 0.46, 0.61 and 0.65, 0.47 and 0.71.
