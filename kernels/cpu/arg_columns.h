@@ -34,16 +34,16 @@ template <class Fold, class A, bool kLast>
 class ArgColumns {
  public:
   using State = typename Fold::State;
-  /// Numbers a row in as many bits as an element has, so that both fill the same lanes; a floating one exactly.
+  /// Numbers a row in as many bits as an element has, so that both fill the same lanes; a floating one exactly. From 1
+  /// on: 0 is no row since the last time that numbers were taken.
   using Row = std::conditional_t<std::is_floating_point_v<A>, A, typename UnsignedOf<sizeof(A)>::type>;
-  static constexpr Index kBytesOfColumn = 2 * sizeof(A) + sizeof(Row) + 2 * sizeof(Index);
-  static constexpr Index kMostRows = Index{1} << std::min(std::numeric_limits<Row>::digits, 62);
+  static constexpr Index kBytesOfColumn = sizeof(A) + sizeof(Row) + 2 * sizeof(Index);
+  static constexpr Index kMostRows = (Index{1} << std::min(std::numeric_limits<Row>::digits, 62)) - 1;
 
   ArgColumns(Scratch& scratch, Index columns)
       : best_(scratch.take<A>(columns)),
-        total_(scratch.take<A>(columns)),
         at_(scratch.take<Row>(columns)),
-        total_at_(scratch.take<Index>(columns)),
+        taken_at_(scratch.take<Index>(columns)),
         nan_at_(scratch.take<Index>(columns)),
         columns_(columns) {
     std::fill(nan_at_, nan_at_ + columns_, kNowhere);
@@ -51,9 +51,9 @@ class ArgColumns {
 
   template <class Rows>
   void add(const Rows& rows, int count) {
-    if (visited_ + count - first_ > kMostRows) settle();
-    bool lost = visited_ == first_ && begin(rows.row(0));
-    const int from = visited_ == first_ ? 1 : 0;
+    if (visited_ + count - first_ > kMostRows) take_numbers();
+    bool lost = visited_ == 0 && begin(rows.row(0));
+    const int from = visited_ == 0 ? 1 : 0;
     const auto add_some = [&](auto at_once) {
       with_asking(columns_ * Index{sizeof(A)}, [&](auto ask) {
         if (from < count)
@@ -71,10 +71,10 @@ class ArgColumns {
   }
 
   /// result(c): the best of column c and its row, counted from the first that was added.
-  void finish() { settle(); }
+  void finish() { take_numbers(); }
   State result(Index c) const {
     if (nan_at_[c] != kNowhere) return {std::numeric_limits<A>::quiet_NaN(), nan_at_[c]};
-    return {total_[c], total_at_[c]};
+    return {best_[c], taken_at_[c]};
   }
 
  private:
@@ -85,12 +85,12 @@ class ArgColumns {
 
   static bool beats(A x, A best) { return kLast && x == best ? true : kMax ? x > best : x < best; }
 
-  Row number_of(int r) const { return static_cast<Row>(visited_ + r - first_); }
+  Row number_of(int r) const { return static_cast<Row>(visited_ + r - first_ + 1); }
 
   [[gnu::noinline]] bool begin(const A* __restrict row) {
     bool lost = false;
     for (Index c = 0; c < columns_; ++c) {
-      best_[c] = row[c], at_[c] = 0;
+      best_[c] = row[c], at_[c] = 0, taken_at_[c] = 0;
       lost |= row[c] != row[c];
     }
     return lost;
@@ -195,24 +195,21 @@ class ArgColumns {
       if (row[c] != row[c] && (kLast || nan_at_[c] == kNowhere)) nan_at_[c] = number;
   }
 
-  /// Takes the rows since `first_` into the totals.
-  void settle() {
-    const A* __restrict const best = best_;
-    const Row* __restrict const at = at_;
-    A* __restrict const total = total_;
-    Index* __restrict const total_at = total_at_;
-    const Index first = first_, columns = columns_;
+  /// Numbers of rows since `first_`, wherever there is one. The best stay: rows after them seldom beat any.
+  void take_numbers() {
+    Row* __restrict const at = at_;
+    Index* __restrict const taken_at = taken_at_;
+    const Index before = first_ - 1, columns = columns_;
     for (Index c = 0; c < columns; ++c) {
-      const bool better = first == 0 || beats(best[c], total[c]);
-      total_at[c] = better ? first + static_cast<Index>(at[c]) : total_at[c];
-      total[c] = better ? best[c] : total[c];
+      taken_at[c] = at[c] != 0 ? before + static_cast<Index>(at[c]) : taken_at[c];
+      at[c] = 0;
     }
     first_ = visited_;
   }
 
-  A *best_, *total_;
+  A* best_;
   Row* at_;
-  Index *total_at_, *nan_at_;
+  Index *taken_at_, *nan_at_;
   Index columns_, visited_ = 0, first_ = 0;
 };
 

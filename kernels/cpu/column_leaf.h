@@ -45,6 +45,10 @@ void with_asking(Index bytes, const Work& work) {
     work(std::false_type());
 }
 
+/// Whether elements are made wider as they are loaded: several instructions a line.
+template <class V, class Rows>
+inline constexpr bool kAreConverted = sizeof(*std::declval<Rows>().row(0)) < sizeof(ScalarOf<V>);
+
 /// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
 /// asks for both in kCount rows that come later first. Rows from far have a loop of their own, which asks for the next:
 /// in cache the question alone cost a tenth. kIsLong: a line takes more than a few instructions.
@@ -122,7 +126,7 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
         for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
-    each_together<kCount, kAsk, kLanes<V>, false>(rows, r, groups, fold_group);
+    each_together<kCount, kAsk, kLanes<V>, kAreConverted<V, Rows>>(rows, r, groups, fold_group);
   } else {
     if (kCount == kRowsAtOnce && are_guessed_from_far(rows))
       return fold_numbers_from_far<kFirst>(fold_of(0), rows, r, groups, states, std::integer_sequence<int, K...>());
@@ -180,7 +184,7 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
   constexpr int kCount = sizeof...(K);
   const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
   auto seen = watch;  // out of memory, where a group would wait for the one before
-  each_together<kCount, kAsk, kLanes<V>, false>(rows, r, groups, [&](Index g) {
+  each_together<kCount, kAsk, kLanes<V>, kAreConverted<V, Rows>>(rows, r, groups, [&](Index g) {
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
     seen.see_sum(some[K]...);
     for (V& one : some) one = Quick::map(one);
