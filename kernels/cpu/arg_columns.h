@@ -131,7 +131,7 @@ class ArgColumns {
   }
 
   static V nearer_of(V a, V b) requires IsLanes<V> {
-    return {kMax ? packet::pmax(a.value, b.value) : packet::pmin(a.value, b.value)};
+    return Quick<std::conditional_t<kMax, Max<V>, Min<V>>>::nearest(a, b);
   }
   static Integers<A> nearer_of(Integers<A> a, Integers<A> b) { return nearer<typename Fold::Values>(a, b); }
 
@@ -140,8 +140,7 @@ class ArgColumns {
   [[gnu::always_inline]] static bool beat_any(const Values (&values)[kCount], Values best) {
     Values nearest[kCount];
     std::copy(values, values + kCount, nearest);
-    for (std::size_t half = kCount / 2; half > 0; half /= 2)
-      for (std::size_t k = 0; k < half; ++k) nearest[k] = nearer_of(nearest[k], nearest[k + half]);
+    meet_by_halves(nearest, [](Values x, Values y) { return nearer_of(x, y); });
     const auto better = are_better(nearest[0], best);
     if constexpr (IsLanes<V>)
       return any(better);

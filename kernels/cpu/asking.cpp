@@ -18,20 +18,18 @@ unsigned family() {
   const unsigned base = a >> 8 & 0xf, extended = a >> 20 & 0xff;
   return base == 0xf ? base + extended : base;
 }
-#endif
 
 Guesses guesses() {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+  constexpr unsigned kZen5 = 0x1a;
   __builtin_cpu_init();
   const bool zen_3_or_4 = __builtin_cpu_is("amdfam19h") != 0;
-  constexpr unsigned kZen5 = 0x1a;
   return {.better = zen_3_or_4,
           .from_few_places = zen_3_or_4 && __builtin_cpu_supports("avx512f") == 0,
           .not_of_rows = __builtin_cpu_is("amd") != 0 && family() == kZen5};
-#else
-  return {};
-#endif
 }
+#else
+Guesses guesses() { return {}; }
+#endif
 
 }  // namespace
 

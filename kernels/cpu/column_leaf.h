@@ -111,6 +111,13 @@ template <bool kFirst, class Fold, class Rows, class State, int... K>
   fold_numbers<kFirst>(fold, columns - done, states + done, (rows.row(r + K) + done)...);
 }
 
+/// All of them together in the first place, pairwise.
+template <std::size_t kCount, class State, class Combine>
+[[gnu::always_inline]] inline void meet_by_halves(State (&some)[kCount], const Combine& combine) {
+  for (std::size_t half = kCount / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) some[k] = combine(some[k], some[k + half]);
+}
+
 /// Some rows from r on of whole groups, pairwise, into `states`; to them when kFirst, as they hold nothing yet.
 template <bool kFirst, bool kAsk, class FoldOf, class Rows, class State, int... K>
 void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups, State* __restrict states,
@@ -122,8 +129,7 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
     const auto fold_group = [&](Index g) {
       const auto fold = fold_of(g);
       State some[kCount] = {fold.map(load<V>(row[K] + g * kLanes<V>), 0)...};
-      for (int half = kCount / 2; half > 0; half /= 2)
-        for (int k = 0; k < half; ++k) some[k] = fold.combine(some[k], some[k + half]);
+      meet_by_halves(some, [&](State a, State b) { return fold.combine(a, b); });
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
     each_together<kCount, kAsk, kLanes<V>, kAreConverted<V, Rows>>(rows, r, groups, fold_group);
@@ -188,8 +194,7 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
     V some[kCount] = {load<V>(row[K] + g * kLanes<V>)...};
     seen.see_sum(some[K]...);
     for (V& one : some) one = Quick::map(one);
-    for (int half = kCount / 2; half > 0; half /= 2)
-      for (int k = 0; k < half; ++k) some[k] = Quick::nearest(some[k], some[k + half]);
+    meet_by_halves(some, [](V a, V b) { return Quick::nearest(a, b); });
     states[g] = kFirst ? some[0] : Quick::nearest(states[g], some[0]);
   });
   watch = seen;

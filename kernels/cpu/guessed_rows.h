@@ -40,7 +40,7 @@ bool are_guessed_from_far(const Rows& rows) {
 /// The same where each line takes more than a few instructions.
 template <class Rows>
 bool are_waited_for(const Rows& rows) {
-  return (asks_from_far() || kAsksForRows) && come_from_far(rows);
+  return !kReadsInTurns && come_from_far(rows);
 }
 
 /// Calls work(integral constant of the nearest cache that lines are asked into, as __builtin_prefetch has it).
@@ -63,10 +63,10 @@ bool are_taken_in_turn(const Rows& rows, int count, Index columns, Index states)
          are_guessed(rows) && !(are_guessed_from_far(rows) && columns >= kLeastAskedBytes);
 }
 
-/// The lines of rows that come later, in the order of memory, asked for into a cache while others are folded:
-/// a Zen 4 guesses little of what is read in turns. Sum of [4096,4096] f32 axis 0, eight rows at a time and the next
-/// eight asked for: 2.26 ms without, 2.02 so, a stream 2.02; of [16384,4096] u8: 3.4, 2.7. Std looks at a leaf again
-/// while the next one comes: 4.9 ms without, 4.2 so.
+/// The lines of rows that come later, in the order of memory, asked for into a cache while others are folded: a Zen 4
+/// guesses little of what is read in turns. Sum of [4096,4096] f32 axis 0, eight rows at a time and the next eight
+/// asked for: 2.26 ms without, 2.02 so, a stream 2.02; of [16384,4096] u8: 3.4, 2.7. Std looks at a leaf again while
+/// the next one comes: 4.9 ms without, 4.2 so.
 template <class Rows, int kCache = 2>
 class LinesOfRows {
   static constexpr Index kLine = 64;

@@ -15,7 +15,7 @@ constexpr Index kRowsOfLane = 8;     // loads on their way at a time: more lanes
 constexpr double kIdleShare = 1.15;  // of lanes, rather than fewer side by side
 constexpr int kThreadsOfBlock = 256;
 
-// Elements of a line that is better off so; columns_in_block is from there on. Sums f32 of [N,65,3] axis 1 reach 0.03
+// Elements of a line that is better off so than by blocks of 256 threads. Sums f32 of [N,65,3] axis 1 reach 0.03
 // of a stream by blocks and 0.53 by lanes, of [N,64,48] 0.42 and 0.63, of [N,64,128] 0.82 and 0.69; variances of
 // [N,64,128] 0.55 and 0.63. Uneven rows with gaps, and rows along several axes, a block takes one by one: of [N,64,257]
 // 0.35 and 0.63. A softmax reads its elements twice: of [N,5,10] 0.32 and 0.48, of [N,5,20] 0.47 and 0.31; bf16 of
@@ -30,8 +30,7 @@ constexpr Index kWholeSumsOfLine = 1024, kWholeLooksOfLine = 10240, kWholeHalfLo
 // 0.42, of f32 0.55 and 0.65, 0.35 and 0.65; of 128 rows 0.60 and 0.51, 0.34 and 0.46, 0.61 and 0.65, 0.47 and 0.71.
 // In narrow lines, var of [N,300,513] 0.33 and 0.41, 0.46 and 0.64; of [N,300,2047] 0.51 and 0.41, 0.65 and 0.64.
 constexpr Index kMostUnevenSums = 96, kMostUnevenLooks = 192, kMostNarrowLooks = 320, kNarrow = 1024;
-constexpr Index kBusyShare = 4;            // of the lanes a device has room for, one in so many has a column
-constexpr Index kMostJoinedColumns = 256;  // a block joins rows of fewer that follow one another
+constexpr Index kLanesForAColumn = 4;  // of those that a device has room for, at most
 constexpr Index kPowersOfLine = 64, kHalfPowersOfLine = 192;
 
 Index columns_of_line(const Problem& problem) { return problem.axes.kept.back().size; }
@@ -56,23 +55,21 @@ bool has_few_rows(const Problem& problem) {
 }
 
 bool has_whole_rows(const Problem& problem) {
-  const std::vector<Axis>&kept = problem.axes.kept, &reduced = problem.axes.reduced;
-  const Index pack = pack_of(problem.input);
-  const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0; };
-  return kept.back().in == 1 && std::all_of(reduced.begin(), reduced.end(), is_whole) &&
-         std::all_of(kept.begin(), kept.end() - 1, is_whole);
+  const std::span kept = problem.axes.kept;
+  return step_over_packs(problem, problem.axes.reduced) && step_over_packs(problem, kept.first(kept.size() - 1));
 }
 
 // Rows that are no whole vectors, and that a block does not join.
 bool are_taken_one_by_one(const Problem& problem) {
   const std::vector<Axis>& reduced = problem.axes.reduced;
-  return reduced.size() > 1 || reduced.back().in != problem.axes.kept.back().size;
+  return !has_whole_rows(problem) && (reduced.size() > 1 || reduced.back().in != columns_of_line(problem));
 }
 
 Index longest_line(const Problem& problem) {
   const bool half = size_bytes(problem.input) == 2, looks = looks_twice(problem.fold);
   if (problem.kind == RequestKind::softmax) return half ? kHalfPowersOfLine : kPowersOfLine;
-  if (has_whole_rows(problem)) return !looks ? kWholeSumsOfLine : half ? kWholeHalfLooksOfLine : kWholeLooksOfLine;
+  if (problem.axes.kept.back().in == 1 && has_whole_rows(problem))
+    return !looks ? kWholeSumsOfLine : half ? kWholeHalfLooksOfLine : kWholeLooksOfLine;
   return (looks ? kLooksOfLine : kSumsOfLine) * (are_taken_one_by_one(problem) ? kApart : 1);
 }
 
@@ -85,7 +82,7 @@ bool has_short_uneven_columns(const Problem& problem, const DeviceFacts& device)
                                                 : kMostUnevenLooks;
   return kept.back().in == 1 && columns > kMostJoinedColumns && rows <= most &&
          reduced.back().in % pack_of(problem.input) != 0 &&
-         elements(kept) * kBusyShare >= Index{device.multiprocessors} * device.threads_per_multiprocessor;
+         elements(kept) * kLanesForAColumn >= Index{device.multiprocessors} * device.threads_per_multiprocessor;
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ void fit_block(Step& step, const DeviceFacts& device) {
 }
 
 void fit_uneven_rows(Step& step, const DeviceFacts& device) {
-  constexpr Index kMostJoined = 256, kFewestLanes = 16, kMostLanes = 64;
+  constexpr Index kFewestLanes = 16, kMostLanes = 64;
   if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
   if (step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows) return;
   const Axis columns = step.kept.back();
@@ -218,7 +218,7 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   const bool follows = pitch == columns.size;
   if (!follows && std::abs(pitch) < pack) return;  // packs around a row would reach beyond the first and the last
   int& panel_bytes = step.kernel.tuning.panel_bytes;
-  Index panel = std::min(kMostJoined, threads);
+  Index panel = std::min(kMostJoinedColumns, threads);
   if (!follows || columns.size > panel) {
     const Index enough = ceil_power_of_two(ceil_divide(columns.size, pack) + 1);
     Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min({kFewestLanes, most, enough}), most);

@@ -51,6 +51,9 @@ inline Index pack_of(DType type) { return 16 / static_cast<Index>(size_bytes(typ
 /// So many rows of a column one lane of a GPU folds alone, as in kernels/cuda/arguments.h.
 inline constexpr Index kFewRows = 32;
 
+/// Columns of rows that follow one another which a block of a GPU joins, at most (kernels/cuda/joined_rows.h).
+inline constexpr Index kMostJoinedColumns = 256;
+
 /// Whether packs of a row of columns begin elsewhere in the next.
 bool has_uneven_rows(const Step& step);
 
@@ -61,8 +64,8 @@ bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, co
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
 
-/// Threads of a block that folds such panels: where lanes would have few rows, half as many, and twice as many blocks,
-/// for what meets in a block costs more than its rows.
+/// Threads of a block that folds such panels of a reduction: half as many while lanes would have few rows, for what
+/// meets in a block costs more than they do, and as long as enough threads are left to keep the device busy.
 void fit_block(Step& step, const DeviceFacts& device);
 
 /// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one

@@ -63,9 +63,8 @@ bool wants_warps_for_long_rows(const Problem& problem, const DeviceFacts& device
   const bool line = has_whole_lines(problem, device) && folds_an_index(problem.fold),
              runs = problem.axes.reduced.size() > 1;
   const Index longest = line ? kLongestIndexBytes : runs ? kLongestLooksBytes : 0;
-  const Index rows = problem.inputs / problem.axes.reduced_elements();
-  return row_bytes(problem) > kLongestRowBytes && row_bytes(problem) <= longest &&
-         rows >= kWarpsOfMultiprocessor * device.multiprocessors;
+  const Index rows = problem.inputs / problem.axes.reduced_elements(), bytes = row_bytes(problem);
+  return bytes > kLongestRowBytes && bytes <= longest && rows >= kWarpsOfMultiprocessor * device.multiprocessors;
 }
 
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {

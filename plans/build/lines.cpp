@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 
 namespace ndfold {
 namespace {
@@ -30,15 +29,14 @@ bool is_line(const Problem& problem) {
          (problem.kind != RequestKind::softmax || problem.axes.reduced.back().out == 1);
 }
 
-// Whether all that these axes step over is whole packs, and of a softmax's results as well.
+}  // namespace
+
 bool step_over_packs(const Problem& problem, std::span<const Axis> axes) {
   const Index pack = pack_of(problem.input);
   const bool maps = problem.kind == RequestKind::softmax;
   return std::all_of(axes.begin(), axes.end(),
                      [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); });
 }
-
-}  // namespace
 
 bool looks_twice(FoldKind fold) {
   switch (fold) {

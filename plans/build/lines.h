@@ -5,6 +5,8 @@
 #include "plans/problem.h"
 #include "plans/schedule.h"
 
+#include <span>
+
 namespace ndfold {
 
 /// The folds that have kernels for many ways to lie in memory: kernels/cuda/catalog.cmake. Others have those that do
@@ -13,6 +15,9 @@ bool has_many_kernels(const Problem&);
 
 /// Whether kernels look twice at what they fold: at what it is measured from, or where the best value was.
 bool looks_twice(FoldKind);
+
+/// Whether all that these axes step over is whole vectors, and of a softmax's results as well.
+bool step_over_packs(const Problem&, std::span<const Axis>);
 
 /// Whether a GPU's outputs are folded from whole vectors of neighbours each, and a softmax writes them as such.
 bool has_whole_lines(const Problem&, const DeviceFacts&);
