@@ -25,6 +25,13 @@ Request scattered_rows() {
   return softmax_of(view, {1}, kH200);
 }
 
+// Lines of every other element, of whole packs otherwise: more than lanes take.
+Request stepped_columns() {
+  ViewDesc view = dense(DType::f32, {5000, 64, 128});
+  view.strides = {64 * 256, 256, 2};
+  return reduce_of(ReduceOp::sum, view, {1}, kH200);
+}
+
 std::vector<Chosen> chosen_rows() {
   return {
       {"nothing", sum_of({0, 4}, {0}, kHost)},
@@ -54,6 +61,7 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_block", reduce_of(ReduceOp::logsumexp, dense(DType::bf16, {85, 300, 2047}), {1}, kH200)},
       {"columns_in_block", reduce_of(ReduceOp::sum, dense(DType::bf16, {7595, 49, 224}), {1}, kH200)},
       {"columns_in_block", sum_of({kMillion, 16, 16}, {1}, kH200)},
+      {"columns_in_block", stepped_columns()},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kH200)},
       {"columns_in_block", softmax_of({2048, 1500, 16}, {1}, kH200)},
       {"columns_in_block", softmax_of({1468, 5, 5000}, {1}, kH200)},
