@@ -64,6 +64,9 @@ bool suits_columns_in_bundles(const Problem&, const DeviceFacts&);
 /// Whether lines of few columns and few rows had better be folded by lanes of a warp.
 bool suits_columns_in_lanes(const Problem&, const DeviceFacts&);
 
+/// Whether a CPU had better fold what lies between runs first.
+bool suits_columns_first(const Problem&, const DeviceFacts&);
+
 /// Whether a row is short enough for a warp: its registers hold it, or some batches of it are all.
 bool fits_warp(const Problem&);
 

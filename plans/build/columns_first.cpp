@@ -9,6 +9,7 @@
 #include "plans/build/steps.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ndfold {
 namespace {
@@ -22,6 +23,8 @@ constexpr Index kFewestOfSoftmax = 4;     // which any other way reads in parts 
 // Of one state: merging them costs more than an element does. Of 1024 and 4096 rows sums reach 0.89 and 0.93 of a
 // stream for 0.35 and 0.89 by rows_in_block, of 31 and 64 rows 0.21 and 0.37.
 constexpr Index kFewestRows = 128, kFewestOfSoftmaxRows = 32;
+// A CPU's: rows of a column that pay for its states, and elements that pay for launches.
+constexpr Index kFewestOfCpuRows = 32, kFewestOfPowers = 64, kWorthStates = Index{1} << 13, kLineBytes = 64;
 // States of an output that all its columns merge for themselves, rather than in one launch more: of 81 columns each,
 // 8192 outputs of [128,8192,81] take 577 us (an H100).
 constexpr Index kWorthSpreading = 16;
@@ -42,6 +45,7 @@ std::vector<Axis> joined(const std::vector<Axis>& axes, bool maps) {
 }
 
 bool is_softmax(const Problem& problem) { return problem.kind == RequestKind::softmax; }
+bool raises_powers(const Problem& problem) { return is_softmax(problem) || problem.fold == FoldKind::logsumexp; }
 
 // The kept axes and that of runs, far to near; where it is among them.
 struct Columns {
@@ -106,14 +110,49 @@ Step spread_to_columns(const Problem& problem, const DeviceFacts& device, const 
   return spread;
 }
 
+// The longest runs that a CPU takes as columns, in bytes: those that are whole lines of memory, and others.
+struct LongestRuns {
+  Index whole, cut;
+};
+
+// By what a fold does with an element, and whether outputs are so few that rows had to be parted. Measured:
+// docs/measurements/cpu-history.md#runs-that-are-columns.
+LongestRuns longest_runs(const Problem& problem, bool parted) {
+  constexpr Index kAny = std::numeric_limits<Index>::max();
+  if (is_softmax(problem)) return parted ? LongestRuns{2048, 4096} : LongestRuns{192, 512};
+  if (problem.fold == FoldKind::logsumexp) return parted ? LongestRuns{1024, 4096} : LongestRuns{384, 1200};
+  return parted ? LongestRuns{kAny, kAny} : LongestRuns{0, 160};
+}
+
+// Whether kernels of rows take a reduction's runs as columns themselves: kernels/cpu/runs_as_columns.h.
+bool are_columns_to_rows(const Problem& problem, Index columns) {
+  constexpr Index kLongest = 32, kFewest = 16, kMost = 512;
+  return problem.axes.reduced.back().size <= kLongest && columns >= kFewest && columns <= kMost;
+}
+
 }  // namespace
+
+bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cpu || !can_fold(problem).possible() || folds_an_index(problem.fold)) return false;
+  if (problem.axes.reduced.size() < 2 || problem.axes.kept.empty() || problem.inputs < kWorthStates) return false;
+  const Problem columns = along_runs(problem);
+  const Axis& line = columns.axes.kept.back();
+  if (line.in != 1 || line.size < kFewestOfSoftmax) return false;
+  const bool parted = wants_split(problem, device), raises = raises_powers(problem);
+  if (columns.axes.reduced_elements() < (raises && !parted ? kFewestOfPowers : kFewestOfCpuRows)) return false;
+  if (!parted && !raises && are_columns_to_rows(problem, line.size)) return false;
+  const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
+  const LongestRuns longest = longest_runs(problem, parted);
+  return run <= (run % kLineBytes == 0 ? longest.whole : longest.cut);
+}
 
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (folds_an_index(problem.fold)) return no("an index is that of one column");
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
-  if (device.kind == DeviceKind::cpu) return unwise("a CPU takes runs of any length");
+  if (device.kind == DeviceKind::cpu)
+    return suits_columns_first(problem, device) ? yes() : unwise("a CPU takes such runs as they are");
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))
     return unwise("runs are whole vectors");
   const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
@@ -153,7 +192,9 @@ Schedule build_columns_first(const Problem& problem, const DeviceFacts& device) 
       schedule.steps.push_back(std::move(spread));
     }
     const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
-    schedule.steps.push_back(elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged));
+    Step normalize = elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged);
+    if (device.kind == DeviceKind::cpu) in_parts(normalize, part);
+    schedule.steps.push_back(std::move(normalize));
   }
   workspace.finish(schedule);
   return schedule;

@@ -13,8 +13,9 @@ namespace {
 constexpr int kLoadsOfAnyLine = 4;  // of a lane that keeps its part of a line wherever it lies: kernels/cuda/catalog.h
 
 Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
-  if (verdict.kind == Verdict::Kind::yes && wants_split(problem, device))
-    return unwise("its few blocks would leave cores idle");
+  if (verdict.kind != Verdict::Kind::yes) return verdict;
+  if (suits_columns_first(problem, device)) return unwise("its runs are folded as columns");
+  if (wants_split(problem, device)) return unwise("its few blocks would leave cores idle");
   return verdict;
 }
 

@@ -40,8 +40,10 @@ struct Chain {
 
 }  // namespace
 
-Verdict can_softmax_chain(const Problem& problem, const DeviceFacts&) {
+Verdict can_softmax_chain(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (problem.kind == RequestKind::softmax && suits_columns_first(problem, device))
+    return unwise("its runs are folded as columns");
   return problem.kind == RequestKind::softmax ? yes() : no("this is not a softmax");
 }
 

@@ -209,6 +209,7 @@ void merge_by_lanes(Step& merge, const DeviceFacts& device) {
 Verdict can_split(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
+  if (suits_columns_first(problem, device)) return unwise("its runs are folded as columns");
   if (is_cpu(device)) return wants_split(problem, device) ? yes() : unwise("whole outputs keep every core busy");
   if (problem.kind == RequestKind::softmax) {
     const bool columns = preferred_body(problem, device) == Body::columns;
@@ -238,11 +239,7 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   if (softmax) {
     const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
     Step normalize = elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged);
-    if (is_cpu(device)) {
-      normalize.part = part;
-      normalize.parts = ceil_divide(elements(whole.reduced), part);
-      normalize.launch.grid[0] = normalize.parts;
-    }
+    if (is_cpu(device)) in_parts(normalize, part);
     schedule.steps.push_back(std::move(normalize));
   }
   workspace.finish(schedule);

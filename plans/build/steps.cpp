@@ -93,11 +93,15 @@ Step fold_step(const Problem& problem, Body body, const TuningRow& tuned) {
   return step;
 }
 
-void divide_into_parts(Step& step, Index part, Buffer out) {
-  const Index outputs = elements(step.kept);
+void in_parts(Step& step, Index part) {
   step.part = part;
   step.parts = ceil_divide(elements(step.reduced), part);
   step.launch.grid[0] = step.parts;
+}
+
+void divide_into_parts(Step& step, Index part, Buffer out) {
+  const Index outputs = elements(step.kept);
+  in_parts(step, part);
   step.kernel.sink = SinkKind::store_state;
   step.kernel.residency = Residency::none;
   step.out = out;

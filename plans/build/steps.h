@@ -9,6 +9,9 @@ namespace ndfold {
 /// A fold of the problem's own elements into the caller's output, one block an output (rows) or a panel (columns).
 Step fold_step(const Problem& problem, Body body, const TuningRow& tuned);
 
+/// Blocks of a step take so many elements of a row each.
+void in_parts(Step& step, Index part);
+
 /// Lets blocks of `part` elements share each output; their states go to `out`.
 void divide_into_parts(Step& step, Index part, Buffer out);
 

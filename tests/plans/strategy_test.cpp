@@ -76,6 +76,9 @@ std::vector<Chosen> chosen_rows() {
       {"permute_then_rows", scattered_rows()},
       {"split", sum_of({256 * kMillion}, {0}, kH200)},
       {"split", sum_of({256 * kMillion}, {0}, kHost)},
+      {"columns_first", softmax_of({8000, 16, 53, 20}, {0, 1, 3}, kHost)},
+      {"columns_first", softmax_of({8000, 100, 3}, {0, 2}, kHost)},
+      {"columns_first", sum_of({kMillion, 3, 11}, {0, 2}, kHost)},
       {"split", softmax_of({65536, 4096}, {0}, kH200)},
       {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
@@ -140,6 +143,7 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"rows_in_block", softmax_of({64, 512, 4096}, {1}, kH200), Kind::unwise, "the contiguous axis is kept"},
       {"rows_in_block", sum_of({256 * kMillion}, {0}, kHost), Kind::unwise, "its few blocks would leave cores idle"},
       {"rows_in_block", softmax_of({4096, 4}, {1}, kHost), Kind::unwise, "rows are shorter than a step of lanes"},
+      {"rows_in_block", softmax_of({kMillion, 3, 11}, {0, 2}, kHost), Kind::unwise, "its runs are folded as columns"},
       {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kHost), Kind::no, "a CPU has no clusters"},
       {"rows_in_cluster", softmax_of({4096, 32768}, {1}, kA100), Kind::no, "sm_80 has no clusters"},
       {"rows_in_cluster", softmax_of({4096, 64}, {1}, kH200), Kind::unwise, "a block is enough for so few elements"},
@@ -174,11 +178,12 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"columns_in_grid", softmax_of({64, 512, 4096}, {1}, kHost), Kind::no,
        "a CPU has no cooperative launch: split shares rows there"},
       {"split", softmax_of({64, 4096}, {1}, kHost), Kind::unwise, "whole outputs keep every core busy"},
+      {"split", sum_of({kMillion, 3, 11}, {0, 2}, kHost), Kind::unwise, "its runs are folded as columns"},
       {"split", sum_of({kMillion, 64}, {1}, kH200), Kind::unwise, "whole outputs keep every multiprocessor busy"},
       {"split", softmax_of({64, 1}, {1}, kH200), Kind::no, "nothing is folded"},
       {"columns_first", softmax_of({512, 31, 128, 68}, {1, 3}, kH200), Kind::unwise, "runs are long enough for lanes"},
       {"columns_first", sum_of({512, 33}, {1}, kH200), Kind::no, "one axis is reduced: nothing lies between its runs"},
-      {"columns_first", sum_of({512, 31, 128, 33}, {1, 3}, kHost), Kind::unwise, "a CPU takes runs of any length"},
+      {"columns_first", sum_of({512, 31, 128, 33}, {1, 3}, kHost), Kind::unwise, "a CPU takes such runs as they are"},
       {"columns_first", sum_of({512, 600, 128, 32}, {1, 3}, kH200), Kind::unwise, "runs are whole vectors"},
       {"columns_first", sum_of({512, 31, 128, 33}, {1, 3}, kH200), Kind::unwise, "too little lies between its runs"},
       {"columns_first", sum_of({512, 600, 2, 7}, {1, 3}, kH200), Kind::unwise, "too few columns lie side by side"},
@@ -188,6 +193,7 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"columns_in_grid", softmax_of({1000, 2000, 3}, {1}, kA100), Kind::unwise,
        "a block is enough for so few elements"},
       {"softmax_chain", sum_of({4}, {0}, kHost), Kind::no, "this is not a softmax"},
+      {"softmax_chain", softmax_of({kMillion, 3, 11}, {0, 2}, kHost), Kind::unwise, "its runs are folded as columns"},
   };
   for (const Refused& row : rows) {
     const Verdict verdict = candidate(plan(row.request), row.strategy).verdict;
