@@ -8,6 +8,7 @@
 #include "kernels/cpu/integer_columns.h"
 #include "kernels/cpu/joined_rows.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/short_columns.h"
 
 namespace ndfold::simd {
 
@@ -225,6 +226,7 @@ template <template <class> class F, class A, Loading kLoading = Loading::values>
 void fold_columns(const Arguments& step, Index first, Index last) {
   const FoldParameters parameters{.scale = step.scale, .ddof = step.ddof};
   as_they_lie<F<A>, A, kLoading>(step.input, inner(step.kept).in == 1, [&]<class T>(T) {
+    if (fold_if_short<F, A, kLoading, T>(step, first, last)) return;
     const auto fold = make_fold<F<A>>(parameters);
     for (Index at = first; at < last;) {
       const ColumnBlock block(step, at, last - at);
