@@ -89,9 +89,11 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const bool copies = writes_elements(step);
   const double bus = copies ? device.copy_gigabytes_per_second : device.read_gigabytes_per_second;
   const Waves waves = waves_of(step, device);
-  const double share = kKernelShare * run_efficiency(step) * sharing_efficiency(step) *
-                       share_of_body(step, {waves.resident, waves.at_once}) * waves.tail * waves.busy *
-                       (bytes < cache ? kCacheGain : 1);
+  const double runs = run_efficiency(step);
+  const double work = sharing_efficiency(step) * share_of_body(step, {waves.resident, waves.at_once});
+  const bool waits_for_runs = step.kernel.body == Body::columns && runs < kShortRunsAlone;
+  const double share = kKernelShare * runs * (waits_for_runs ? std::max(work, kWorkBesideShortRuns) : work) *
+                       waves.tail * waves.busy * (bytes < cache ? kCacheGain : 1);
   const bool overlap = step.kernel.residency == Residency::ring && overlaps(step);
   const double pace = bus * share;  // of what caches keep more than the bus's
   const double moving =

@@ -147,10 +147,23 @@ bool maps_uneven_rows(const Step& step) {
          has_uneven_rows_of_runs(step);
 }
 
+// Whether what lies side by side are few columns, and elements between them are others'.
+bool maps_narrow_lines(const Step& step) {
+  if (step.kernel.body != Body::elementwise || step.kept.empty() || step.kept.back().in != 1) return false;
+  const Index columns = step.kept.back().size;
+  const auto follows = [&](const Axis& axis) { return axis.in == columns; };
+  return columns * static_cast<Index>(size_bytes(step.kernel.input)) < kSectorBytes &&
+         std::none_of(step.kept.begin(), step.kept.end(), follows) &&
+         std::none_of(step.reduced.begin(), step.reduced.end(), follows);
+}
+
 // A state of a column for few elements.
 double share_of_few_rows(const Step& step) {
   const bool leaves = step.kernel.body == Body::columns && step.kernel.sink == SinkKind::store_state;
-  return leaves ? on_stairs(kStatesOfFewRows, static_cast<double>(step.part)) : 1;
+  if (!leaves) return 1;
+  const double rows = static_cast<double>(step.part);
+  return on_stairs(kStatesOfFewRows, rows) *
+         on_stairs(kStatesOfSmallTiles, rows * static_cast<double>(std::min(columns_of(step), step.kept.back().size)));
 }
 
 // Columns of a reduction.
@@ -163,10 +176,17 @@ double share_of_folded_columns(const Step& step, bool half) {
   return (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1);
 }
 
+// Columns of a softmax that lie apart; every other one is read with the rest of its sector.
+double share_of_strided_columns(const Step& step, bool half) {
+  const Index pitch = std::abs(step.kept.back().in) * static_cast<Index>(size_bytes(step.kernel.input));
+  const double grid = step.kernel.scope == Scope::grid && pitch >= kSectorBytes ? kStridedInGrid : 1;
+  return grid * (half ? kHalfStridedColumns : pitch < kSectorBytes ? 1 : kStridedColumns);
+}
+
 // Columns of a softmax that blocks do not keep in registers, by how their rows lie.
 double share_of_columns(const Step& step, bool half) {
   const bool in_runs = half && step.reduced.size() > 1;
-  if (half && step.kernel.source == SourceKind::strided) return kHalfStridedColumns;
+  if (step.kernel.source == SourceKind::strided) return share_of_strided_columns(step, half);
   if (!has_uneven_rows(step)) return share_of_sectors(step);
   if (step.kernel.scope == Scope::grid) return kUnevenInGrid;
   if (step.kernel.scope == Scope::cluster) return in_runs ? kHalfUnevenRunsInCluster : kUnevenInCluster;
@@ -219,6 +239,7 @@ double wait_for_cut_runs(const Step& step) {
 // What a kernel reaches of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Residents& blocks) {
   if (maps_runs(step)) return on_stairs(kMapOfRuns, run_bytes(step));
+  if (maps_narrow_lines(step)) return kMapOfNarrowLines;
   if (maps_uneven_rows(step))
     return on_stairs(kMapOfUnevenRows, static_cast<double>(step.kept.back().size)) *
            (size_bytes(step.kernel.input) == 2 ? kHalfMapOfUnevenRows : 1);
@@ -240,7 +261,10 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (!maps(step) && step.kernel.body == Body::columns)
     return share_of_folded_columns(step, half) * share_of_few_rows(step);
   if (!maps(step)) return share_of_cut_runs(step);
-  if (step.kernel.residency == Residency::ring) return step.kernel.body == Body::columns ? share_of_sectors(step) : 1;
+  if (step.kernel.residency == Residency::ring && step.kernel.body != Body::columns) return 1;
+  if (step.kernel.residency == Residency::ring)
+    return share_of_sectors(step) *
+           (step.kernel.source == SourceKind::strided ? share_of_strided_columns(step, half) : 1);
   if (step.kernel.body != Body::columns) {
     const double runs =
         step.reduced.size() < 2 ? 1 : share_of_short_runs(step) * (half ? kHalfRowsInRuns : kRowsInRuns);

@@ -61,12 +61,18 @@ inline constexpr StairRow kMapOfRuns[] = {{64, 0.06}, {128, 0.08}, {256, 0.12}, 
 /// (the same section).
 inline constexpr StairRow kUnevenRowsOfRuns[] = {{16, 0.25}, {64, 0.40}, {256, 0.55}, {1e300, 0.75}};
 inline constexpr double kHalfUnevenRowsOfRuns = 0.6;
+/// Lines of less than a sector with gaps, mapped by columns: log_softmax f32 of [255,513,2,20,6] over axes 1 and 3 1172
+/// us so, 351 in clusters; [6,20,63,1024,5] over 0, 1 and 4 1980.
+inline constexpr double kMapOfNarrowLines = 0.15;
 /// And what maps them, and a softmax of them by one block: in two launches bf16 [64,100,49,283] over axes 0 and 2 takes
 /// 596 us, f32 [33,2000,41,33] 1198.
 inline constexpr StairRow kMapOfUnevenRows[] = {{64, 0.25}, {1e300, 0.5}};
 inline constexpr double kHalfMapOfUnevenRows = 0.7, kHalfUnevenRunsInBlock = 0.5;
 inline constexpr Index kLongStretch = 4096;  // elements: f32 [18,16,17,1500,6] over axes 1 and 3 274 us, 168 MiB
-inline constexpr double kHalfStridedColumns = 0.35;  // f16 [4,33,1500,48,5] over axes 2 and 4 0.15 of a copy
+/// Columns that lie apart, of 16 bits and of f32, and in a grid besides: f16 [4,33,1500,48,5] over axes 2 and 4 0.15 of
+/// a copy; f32 with gaps [2,1025,15,100,7] over 2, 3 and 4 252 us in clusters and 504 in a grid, [70307,197,3] over 1
+/// and 2 366 and 1135.
+inline constexpr double kHalfStridedColumns = 0.35, kStridedColumns = 0.45, kStridedInGrid = 0.45;
 /// Folds that look twice at columns of 16 bits, and at columns of uneven rows: logsumexp bf16 [16384,8192] axis 0 0.70
 /// of a stream, [100000,1001] 0.53; f32 of uneven rows with gaps 0.65 to 0.72 (gpu-history.md#rows-that-lie-apart).
 inline constexpr double kHalfLooksAtColumns = 0.75, kLooksAtUnevenColumns = 0.75;
@@ -120,6 +126,11 @@ inline constexpr StairRow kColumnOverlap[] = {{1, 0.87}, {2, 0.95}, {1e300, 1.0}
 inline constexpr double kRowsInRuns = 0.90;
 inline constexpr double kHalfRowsInRuns = 0.72;
 
+/// Columns of a few elements, whose sectors are read mostly for nothing: what a kernel does besides hardly counts.
+/// Softmax bf16 of [16384,5,256,2] with gaps over axes 0 and 2 679 us in a grid, 0.06 of a copy, and sums bf16 of
+/// [8,256,2,10000,2] with gaps over 0, 1 and 3 541 split, of [9,8,8192,6,22] transposed over 0 and 2 261.
+inline constexpr double kShortRunsAlone = 0.35, kWorkBesideShortRuns = 0.8;
+
 /// Reductions of runs that are no whole packs, beside kKernelShare, by elements of a run: sums of 33, 49, 777 and 3025
 /// f32 reach 0.77, 0.89, 0.90 and 0.96 of a stream, var, argmax and logsumexp 0.61, 0.73, - and 0.94; sums of 33 and 49
 /// bf16 0.68 and 0.82 (gpu.csv, and single runs in docs/performance.md).
@@ -142,6 +153,9 @@ inline constexpr double kFoldInCutRuns = 0.45;
 /// By rows behind a state of a column: bf16 folds of 64 and 128 rows take 208 and 110 us of 170 MiB, of 300 and 1000 97
 /// and 83 of 144 MiB.
 inline constexpr StairRow kStatesOfFewRows[] = {{32, 0.25}, {150, 0.4}, {400, 0.75}, {1e300, 1.0}};
+/// By elements of a tile, that besides: sums f32 of [131072,33,9] over axes 1 and 2, 297 a tile, take 1399 us, var of
+/// [80,384,6,24,5] over 0 and 3, 400, 954, log_softmax of [6,20,63,1024,5] over 0, 1 and 4, 600, 1980.
+inline constexpr StairRow kStatesOfSmallTiles[] = {{1 << 10, 0.15}, {1 << 11, 0.3}, {1e300, 1.0}};
 
 /// A softmax of columns that are no whole packs, beside those that are, in one launch and in each of two: 0.38 and 0.46
 /// of a copy instead of 0.74 and 0.82 in a block, 0.38 instead of 0.67 in a cluster, 0.55 instead of 0.58 (sweep.csv,

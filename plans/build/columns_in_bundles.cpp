@@ -164,17 +164,40 @@ Index lines_of(const Problem& problem, const Line& line) { return problem.inputs
 // f32 of 4 × 32 124 and 86, of 64 × 33 77 and 113, bf16 of 8 × 128 97 and 87, of 64 × 64 75 and 99, of 300 × 61 81 and
 // 31. Of lines that one block alone has room for, f32 of 1500 × 16 and 5 × 5000, blocks reach 0.89 and 0.81 of a copy
 // (docs/measurements/gpu-history.md#lines-in-bundles).
+bool suits_blocks_of_softmax(const Line& line, Index bytes, bool even) {
+  constexpr Index kFewestBytes = 80, kWideBytes = 128, kFewestKept = 16, kWideUnevenBytes = 6000;
+  constexpr Index kFewestOfLine = 1920, kWideHalfBytes = 512, kFewestOfHalfLine = 2304;
+  if (line.element_bytes == 2)
+    return even && (bytes >= kWideHalfBytes || (bytes >= kWideBytes && line.bytes() >= kFewestOfHalfLine));
+  if (even) return bytes >= kFewestBytes && line.bytes() >= kFewestOfLine;
+  return bytes >= kWideUnevenBytes || (bytes >= kWideBytes && line.rows >= kFewestKept);
+}
+
+// Of few rows, us of 96 MiB by blocks and in bundles: logsumexp f32 of 3 × 64 44 and 53, bf16 of 2 × 256 94 and 128;
+// var bf16 of 2 × 256 74 and 110, of 6 71 and 57; argmax bf16 of 7 × 1000 105 and 58; sums bf16 of 3 × 1024 46 and 57.
+bool suits_blocks_of_few(const Problem& problem, const Line& line, Index bytes) {
+  constexpr Index kFewestRows = 4, kFewestBytes = 64, kPowerBytes = 128, kThreeRowsBytes = 256, kPlainBytes = 2048;
+  const bool half = line.element_bytes == 2,
+             spreads = problem.fold == FoldKind::var || problem.fold == FoldKind::std_dev;
+  const bool index = folds_an_index(problem.fold);
+  if (line.rows >= kFewestRows) {
+    const bool in_halves = half && (spreads || index) && line.rows > kFewestRows && line.rows < kFewRows;
+    return bytes >= kFewestBytes && !in_halves;
+  }
+  if (problem.fold == FoldKind::logsumexp) return bytes >= kPowerBytes;
+  if (spreads) return half && line.rows == 2 && bytes >= kPowerBytes;
+  return !index && (bytes >= kPlainBytes || (!half && line.rows == 3 && bytes >= kThreeRowsBytes));
+}
+
 bool suits_blocks(const Problem& problem, const Line& line) {
-  constexpr Index kVectorBytes = 16, kFewestBytes = 64, kWideBytes = 192, kFewestRows = 4, kWideSoftmaxBytes = 128,
-                  kFewestKept = 16;
+  constexpr Index kVectorBytes = 16, kWideBytes = 192, kWideSoftmaxBytes = 128, kLongHalfBytes = 72 * 1024;
   if (line.kept.back().in != 1 || line.reduced.size() != 1) return false;
   const Index bytes = line.kept.back().size * line.element_bytes;
-  const bool even = bytes % kVectorBytes == 0;
-  if (line.bytes() > kLongLineBytes && (even || bytes >= kWideSoftmaxBytes)) return true;
-  if (problem.kind == RequestKind::softmax)
-    return bytes >= kWideSoftmaxBytes && line.rows >= kFewestKept && (even || line.element_bytes > 2);
-  const bool few = line.rows <= kFewRows;
-  return even && (few ? bytes >= kFewestBytes && line.rows >= kFewestRows : bytes >= kWideBytes);
+  const bool even = bytes % kVectorBytes == 0, maps = problem.kind == RequestKind::softmax;
+  const Index long_line = maps && !even && line.element_bytes == 2 ? kLongHalfBytes : kLongLineBytes;
+  if (line.bytes() > long_line && (even || bytes >= kWideSoftmaxBytes)) return true;
+  if (maps) return suits_blocks_of_softmax(line, bytes, even);
+  return even && (line.rows <= kFewRows ? suits_blocks_of_few(problem, line, bytes) : bytes >= kWideBytes);
 }
 
 }  // namespace
