@@ -73,7 +73,7 @@ StepKernel kernel_of_whole_lines(const Step& step, const Found& found, const Bou
       !maps || bound.pack == 1 || (to.lane_axis.out == 1 && std::all_of(others.begin(), others.end(), keeps_packs));
   if (!fits || !stores) return {};
   const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
-  const bool is_short = by_lanes && many && to.packs_of_run <= lanes && found.short_lines != nullptr;
+  const bool is_short = by_lanes && many && to.packs_of_run * runs <= lanes && found.short_lines != nullptr;
   return with_places_of_packs(is_short ? found.short_lines : found.whole_lines, bound, found.packs_of_line);
 }
 

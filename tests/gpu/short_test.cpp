@@ -67,6 +67,24 @@ TEST_F(short_runs, softmaxes_in_bundles) {
   EXPECT_TRUE(!is_gpu() || tally.refused == 0);
 }
 
+// Rows of several runs, as many as make blocks take several turns.
+TEST_F(short_runs, softmaxes_of_runs) {
+  std::vector<Trial> trials;
+  for (const Index length : {2, 3, 4, 8, 15, 16})
+    for (const Index runs : {2, 8, 20})
+      for (const DType type : {DType::f32, DType::bf16})
+        for (const Layout layout : {Layout::row_major, Layout::padded}) {
+          const Sizes sizes = {std::max<Index>(1, elements() / (runs * 3 * length)), runs, 3, length};
+          trials.push_back({.name = std::string(name(type)) + " softmax of " + ::testing::PrintToString(sizes),
+                            .request = SoftmaxSpec{.axes = {1, 3}},
+                            .in = lay_out(type, sizes, layout, 5),
+                            .out = dense(type, sizes),
+                            .values = Values::mixed,
+                            .replays = 1});
+        }
+  expect_right(trials);
+}
+
 TEST_F(short_runs, columns_of_few_rows) {
   std::vector<Trial> trials;
   for (const Index rows : {1, 2, 3, 7, 8, 9, 31, 32, 33})

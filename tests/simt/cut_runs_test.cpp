@@ -64,6 +64,19 @@ TEST(cut_runs, layouts) {
   EXPECT_GE(tally.cut_runs, 2);
 }
 
+// More rows than blocks have lanes for, of more packs than lanes have one each of.
+TEST(cut_runs, blocks_that_take_several_turns) {
+  Tally tally;
+  for (const Index run : {3, 4, 16})
+    for (const Index runs : {2, 20})
+      for (const DType type : {DType::f32, DType::bf16})
+        for (const Layout layout : {Layout::row_major, Layout::padded})
+          for (const char* strategy : {"rows_in_lanes", ""})
+            softmax({1200, runs, 3, run}, {.axes = {1, 3}}, strategy, {.type = type, .in = layout}, tally);
+  EXPECT_GE(tally.strategies["rows_in_lanes"], 24);
+  EXPECT_GE(tally.whole_packs, 10);
+}
+
 TEST(cut_runs, in_place) {
   Tally tally;
   for (const DType type : {DType::f32, DType::bf16})
