@@ -23,8 +23,9 @@ constexpr Index kFewestOfSoftmax = 4;     // which any other way reads in parts 
 // Of one state: merging them costs more than an element does. Of 1024 and 4096 rows sums reach 0.89 and 0.93 of a
 // stream for 0.35 and 0.89 by rows_in_block, of 31 and 64 rows 0.21 and 0.37.
 constexpr Index kFewestRows = 128, kFewestOfSoftmaxRows = 32;
-// A CPU's: rows of a column that pay for its states, and elements that pay for launches.
-constexpr Index kFewestOfCpuRows = 32, kFewestOfPowers = 64, kWorthStates = Index{1} << 13, kLineBytes = 64;
+// A CPU's: rows of a column that pay for its states, and of many columns; elements that pay for launches.
+constexpr Index kFewestOfCpuRows = 32, kFewestOfPowers = 64, kRunsOfRows = 4;
+constexpr Index kWorthStates = Index{1} << 13, kLineBytes = 64;
 // States of an output that all its columns merge for themselves, rather than in one launch more: of 81 columns each,
 // 8192 outputs of [128,8192,81] take 577 us (an H100).
 constexpr Index kWorthSpreading = 16;
@@ -124,10 +125,14 @@ LongestRuns longest_runs(const Problem& problem, bool parted) {
   return parted ? LongestRuns{kAny, kAny} : LongestRuns{0, 160};
 }
 
-// Whether kernels of rows take a reduction's runs as columns themselves: kernels/cpu/runs_as_columns.h.
-bool are_columns_to_rows(const Problem& problem, Index columns) {
-  constexpr Index kLongest = 32, kFewest = 16, kMost = 512;
-  return problem.axes.reduced.back().size <= kLongest && columns >= kFewest && columns <= kMost;
+// Whether kernels take runs as columns themselves: kernels/cpu/runs_as_columns.h. A softmax's wait for their sums next
+// to the core while rows are few: [256,1000,8] f32 0.46 ms so and 0.84 columns first, [4096,1000,8] 13.6 and 12.6.
+bool are_columns_to_kernels(const Problem& problem, Index columns, Index rows) {
+  constexpr Index kLongest = 32, kFewest = 16, kMost = 512, kLongestOfSoftmax = 16, kMostRows = 1024;
+  const Index run = problem.axes.reduced.back().size;
+  if (columns < kFewest) return false;
+  if (is_softmax(problem)) return run <= kLongestOfSoftmax && ceil_power_of_two(run) == run && rows <= kMostRows;
+  return problem.fold != FoldKind::logsumexp && run <= kLongest && columns <= kMost;
 }
 
 }  // namespace
@@ -138,12 +143,13 @@ bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
   const Problem columns = along_runs(problem);
   const Axis& line = columns.axes.kept.back();
   if (line.in != 1 || line.size < kFewestOfSoftmax) return false;
-  const bool parted = wants_split(problem, device), raises = raises_powers(problem);
-  if (columns.axes.reduced_elements() < (raises && !parted ? kFewestOfPowers : kFewestOfCpuRows)) return false;
-  if (!parted && !raises && are_columns_to_rows(problem, line.size)) return false;
-  const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
+  const bool parted = wants_split(problem, device);
+  const Index rows = columns.axes.reduced_elements(), run = problem.axes.reduced.back().size;
+  if (rows < (raises_powers(problem) && !parted ? kFewestOfPowers : kFewestOfCpuRows)) return false;
+  if (parted ? run > kRunsOfRows * rows : are_columns_to_kernels(problem, line.size, rows)) return false;
+  const Index bytes = run * static_cast<Index>(size_bytes(problem.input));
   const LongestRuns longest = longest_runs(problem, parted);
-  return run <= (run % kLineBytes == 0 ? longest.whole : longest.cut);
+  return bytes <= (bytes % kLineBytes == 0 ? longest.whole : longest.cut);
 }
 
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
