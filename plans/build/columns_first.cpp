@@ -25,6 +25,7 @@ constexpr Index kFewestOfSoftmax = 4;     // which any other way reads in parts 
 constexpr Index kFewestRows = 128, kFewestOfSoftmaxRows = 32;
 // A CPU's: rows of a column that pay for its states, and of many columns; elements that pay for launches.
 constexpr Index kFewestOfCpuRows = 32, kFewestOfPowers = 64, kRunsOfRows = 4;
+constexpr Index kFewestOfParted = 2;  // columns: softmax f32 of [4,640,96,9,2] with gaps over all but 0 72 and 19 ms
 constexpr Index kWorthStates = Index{1} << 13, kLineBytes = 64;
 // States of an output that all its columns merge for themselves, rather than in one launch more: of 81 columns each,
 // 8192 outputs of [128,8192,81] take 577 us (an H100).
@@ -142,8 +143,8 @@ bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.reduced.size() < 2 || problem.axes.kept.empty() || problem.inputs < kWorthStates) return false;
   const Problem columns = along_runs(problem);
   const Axis& line = columns.axes.kept.back();
-  if (line.in != 1 || line.size < kFewestOfSoftmax) return false;
   const bool parted = wants_split(problem, device);
+  if (line.in != 1 || line.size < (parted && raises_powers(problem) ? kFewestOfParted : kFewestOfSoftmax)) return false;
   const Index rows = columns.axes.reduced_elements(), run = problem.axes.reduced.back().size;
   if (rows < (raises_powers(problem) && !parted ? kFewestOfPowers : kFewestOfCpuRows)) return false;
   if (parted ? run > kRunsOfRows * rows : are_columns_to_kernels(problem, line.size, rows)) return false;
