@@ -36,11 +36,11 @@ const Shape kShapes[] = {
     {.lines = 5, .rows = 3, .more = 5, .columns = 1},
     {.lines = 700, .rows = 1, .more = 2, .columns = 2},
     {.lines = 40, .rows = 4, .more = 2, .columns = 31},
-    {.lines = 6, .rows = 1, .more = 7, .columns = 80},
+    {.lines = 6, .rows = 1, .more = 4, .columns = 80},
     {.lines = 3, .rows = 8, .more = 4, .columns = 32},
     {.lines = 2, .rows = 1, .more = 1, .columns = 1000},
-    {.lines = 4, .rows = 2, .more = 8, .columns = 333, .gap = 5},
-    {.lines = 7, .rows = 3, .more = 3, .columns = 65, .across = true},
+    {.lines = 3, .rows = 2, .more = 8, .columns = 1333, .gap = 5},
+    {.lines = 7, .rows = 2, .more = 2, .columns = 65, .across = true},
 };
 
 template <class T>
@@ -187,8 +187,8 @@ TEST(short_columns, only_few_rows_that_lie_side_by_side) {
     step.panel = 64, step.part = step.count = shape.count();
     return simd::fold_if_short<Sum, float, Loading::values, float>(step, 0, 0);
   };
-  EXPECT_TRUE(takes({.lines = 2, .rows = 4, .more = 4, .columns = 100}));
-  EXPECT_FALSE(takes({.lines = 2, .rows = 17, .more = 1, .columns = 100}));
+  EXPECT_TRUE(takes({.lines = 2, .rows = 4, .more = 4, .columns = 2000}));
+  EXPECT_FALSE(takes({.lines = 2, .rows = 17, .more = 1, .columns = 2000}));
   EXPECT_TRUE(takes({.lines = 2, .rows = 32, .more = 1, .columns = 9}));
   EXPECT_FALSE(takes({.lines = 2, .rows = 33, .more = 1, .columns = 9}));
   EXPECT_FALSE(takes({.lines = 2, .rows = 2, .more = 1, .columns = 9}, 2));
