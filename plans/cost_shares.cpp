@@ -178,6 +178,7 @@ double share_of_folded_columns(const Step& step, bool half) {
 
 // Columns of a softmax that lie apart; every other one is read with the rest of its sector.
 double share_of_strided_columns(const Step& step, bool half) {
+  if (step.kernel.source != SourceKind::strided) return 1;
   const Index pitch = std::abs(step.kept.back().in) * static_cast<Index>(size_bytes(step.kernel.input));
   const double grid = step.kernel.scope == Scope::grid && pitch >= kSectorBytes ? kStridedInGrid : 1;
   return grid * (half ? kHalfStridedColumns : pitch < kSectorBytes ? 1 : kStridedColumns);
@@ -261,10 +262,8 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (!maps(step) && step.kernel.body == Body::columns)
     return share_of_folded_columns(step, half) * share_of_few_rows(step);
   if (!maps(step)) return share_of_cut_runs(step);
-  if (step.kernel.residency == Residency::ring && step.kernel.body != Body::columns) return 1;
   if (step.kernel.residency == Residency::ring)
-    return share_of_sectors(step) *
-           (step.kernel.source == SourceKind::strided ? share_of_strided_columns(step, half) : 1);
+    return step.kernel.body == Body::columns ? share_of_sectors(step) * share_of_strided_columns(step, half) : 1;
   if (step.kernel.body != Body::columns) {
     const double runs =
         step.reduced.size() < 2 ? 1 : share_of_short_runs(step) * (half ? kHalfRowsInRuns : kRowsInRuns);

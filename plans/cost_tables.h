@@ -61,13 +61,13 @@ inline constexpr StairRow kMapOfRuns[] = {{64, 0.06}, {128, 0.08}, {256, 0.12}, 
 /// (the same section).
 inline constexpr StairRow kUnevenRowsOfRuns[] = {{16, 0.25}, {64, 0.40}, {256, 0.55}, {1e300, 0.75}};
 inline constexpr double kHalfUnevenRowsOfRuns = 0.6;
-/// Lines of less than a sector with gaps, mapped by columns: log_softmax f32 of [255,513,2,20,6] over axes 1 and 3 1172
-/// us so, 351 in clusters; [6,20,63,1024,5] over 0, 1 and 4 1980.
-inline constexpr double kMapOfNarrowLines = 0.15;
 /// And what maps them, and a softmax of them by one block: in two launches bf16 [64,100,49,283] over axes 0 and 2 takes
 /// 596 us, f32 [33,2000,41,33] 1198.
 inline constexpr StairRow kMapOfUnevenRows[] = {{64, 0.25}, {1e300, 0.5}};
 inline constexpr double kHalfMapOfUnevenRows = 0.7, kHalfUnevenRunsInBlock = 0.5;
+/// Lines of less than a sector with gaps, mapped by columns: log_softmax f32 of [255,513,2,20,6] over axes 1 and 3 1172
+/// us so, 351 in clusters; [6,20,63,1024,5] over 0, 1 and 4 1980.
+inline constexpr double kMapOfNarrowLines = 0.15;
 inline constexpr Index kLongStretch = 4096;  // elements: f32 [18,16,17,1500,6] over axes 1 and 3 274 us, 168 MiB
 /// Columns that lie apart, of 16 bits and of f32, and in a grid besides: f16 [4,33,1500,48,5] over axes 2 and 4 0.15 of
 /// a copy; f32 with gaps [2,1025,15,100,7] over 2, 3 and 4 252 us in clusters and 504 in a grid, [70307,197,3] over 1

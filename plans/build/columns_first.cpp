@@ -136,11 +136,8 @@ bool are_columns_to_kernels(const Problem& problem, Index columns, Index rows) {
   return problem.fold != FoldKind::logsumexp && run <= kLongest && columns <= kMost;
 }
 
-}  // namespace
-
-bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
-  if (device.kind != DeviceKind::cpu || !can_fold(problem).possible() || folds_an_index(problem.fold)) return false;
-  if (problem.axes.reduced.size() < 2 || problem.axes.kept.empty() || problem.inputs < kWorthStates) return false;
+bool pays_on_cpu(const Problem& problem, const DeviceFacts& device) {
+  if (problem.inputs < kWorthStates) return false;
   const Problem columns = along_runs(problem);
   const Axis& line = columns.axes.kept.back();
   const bool parted = wants_split(problem, device);
@@ -153,13 +150,19 @@ bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
   return bytes <= (bytes % kLineBytes == 0 ? longest.whole : longest.cut);
 }
 
+}  // namespace
+
+bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
+  return device.kind == DeviceKind::cpu && can_columns_first(problem, device).kind == Verdict::Kind::yes;
+}
+
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (folds_an_index(problem.fold)) return no("an index is that of one column");
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (device.kind == DeviceKind::cpu)
-    return suits_columns_first(problem, device) ? yes() : unwise("a CPU takes such runs as they are");
+    return pays_on_cpu(problem, device) ? yes() : unwise("a CPU takes such runs as they are");
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))
     return unwise("runs are whole vectors");
   const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));

@@ -158,12 +158,7 @@ Places places_for(const Bundle& bundle, const Line& line, Index all, Index threa
 
 Index lines_of(const Problem& problem, const Line& line) { return problem.inputs / line.length; }
 
-// Where blocks load whole vectors of neighbouring columns, or keep a softmax's columns in registers, they are sooner
-// from a width on. By blocks and in bundles, us of 128 MiB (an H200): sums f32 of 16 × 16 35 and 43, of 64 × 64 70 and
-// 39, of 256 × 56 29 and 38; maxima bf16 of 64 × 64 142 and 40, of 32 × 256 36 and 41, of 2 × 1280 76 and 58. Softmaxes
-// f32 of 4 × 32 124 and 86, of 64 × 33 77 and 113, bf16 of 8 × 128 97 and 87, of 64 × 64 75 and 99, of 300 × 61 81 and
-// 31. Of lines that one block alone has room for, f32 of 1500 × 16 and 5 × 5000, blocks reach 0.89 and 0.81 of a copy
-// (docs/measurements/gpu-history.md#lines-in-bundles).
+// Even lines: f32 from 1.9 KiB on, 16 bits from 2.3 KiB or with rows of 512 bytes. Uneven ones: f32 of wide rows.
 bool suits_blocks_of_softmax(const Line& line, Index bytes, bool even) {
   constexpr Index kFewestBytes = 80, kWideBytes = 128, kFewestKept = 16, kWideUnevenBytes = 6000;
   constexpr Index kFewestOfLine = 1920, kWideHalfBytes = 512, kFewestOfHalfLine = 2304;
@@ -189,6 +184,12 @@ bool suits_blocks_of_few(const Problem& problem, const Line& line, Index bytes) 
   return !index && (bytes >= kPlainBytes || (!half && line.rows == 3 && bytes >= kThreeRowsBytes));
 }
 
+// Where blocks load whole vectors of neighbouring columns, or keep a softmax's columns in registers, they are sooner
+// from a width on. By blocks and in bundles, us of 128 MiB (an H200): sums f32 of 16 × 16 35 and 43, of 64 × 64 70 and
+// 39, of 256 × 56 29 and 38; maxima bf16 of 64 × 64 142 and 40, of 32 × 256 36 and 41, of 2 × 1280 76 and 58. Softmaxes
+// f32 of 4 × 32 124 and 86, of 64 × 33 77 and 113, bf16 of 8 × 128 97 and 87, of 64 × 64 75 and 99, of 300 × 61 81 and
+// 31. Of lines that one block alone has room for, f32 of 1500 × 16 and 5 × 5000, blocks reach 0.89 and 0.81 of a copy
+// (docs/measurements/gpu-history.md#lines-in-bundles).
 bool suits_blocks(const Problem& problem, const Line& line) {
   constexpr Index kVectorBytes = 16, kWideBytes = 192, kWideSoftmaxBytes = 128, kLongHalfBytes = 72 * 1024;
   if (line.kept.back().in != 1 || line.reduced.size() != 1) return false;

@@ -42,9 +42,8 @@ struct Chain {
 
 Verdict can_softmax_chain(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
-  if (problem.kind == RequestKind::softmax && suits_columns_first(problem, device))
-    return unwise("its runs are folded as columns");
-  return problem.kind == RequestKind::softmax ? yes() : no("this is not a softmax");
+  if (problem.kind != RequestKind::softmax) return no("this is not a softmax");
+  return suits_columns_first(problem, device) ? unwise("its runs are folded as columns") : yes();
 }
 
 Schedule build_softmax_chain(const Problem& problem, const DeviceFacts& device) {

@@ -133,10 +133,8 @@ void add_whole(Schedule& schedule, Step fold, Buffer merged) {
 
 Step one_launch(const Step& whole, Index part) {
   Step fold = whole;
-  fold.part = part;
-  fold.parts = ceil_divide(elements(whole.reduced), part);
+  in_parts(fold, part);
   fold.kernel.scope = Scope::grid;
-  fold.launch.grid[0] = fold.parts;
   fold.launch.cooperative = true;
   fold.launch.grid_barriers = 1;
   return fold;
