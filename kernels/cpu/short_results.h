@@ -38,7 +38,6 @@ template <class Fold>
 class ShortResults {
  public:
   using State = typename Fold::State;
-  static constexpr Index kMostAdded = 64;
 
   ShortResults(const Arguments& step, const Fold& fold)
       : step_(step),
@@ -92,7 +91,7 @@ class ShortResults {
   }
 
  private:
-  static constexpr Index kAtOnce = 512;
+  static constexpr Index kAtOnce = 512, kMostAdded = 64;
 
   void sink(Index count) {
     if (count == 0) return;
