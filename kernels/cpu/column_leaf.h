@@ -73,7 +73,7 @@ template <int kCount, bool kAsk, Index kWidth, bool kIsLong, class Rows, class W
 
 /// Calls work(r, integral constant of how many) for all of `count` rows, the first of which begin.
 template <int kCount, class Work>
-void each_rows(int count, Work&& work) {
+[[gnu::always_inline]] inline void each_rows(int count, Work&& work) {
   using Many = std::make_integer_sequence<int, kCount>;
   using One = std::make_integer_sequence<int, 1>;
   int r = 0;
