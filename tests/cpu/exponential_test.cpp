@@ -18,7 +18,7 @@ using namespace folds;
 using simd::Lanes;
 
 constexpr double kMostFloatUlps = 1.30;  // of all results that are normal numbers
-constexpr Real kMostDoubleUlps = 2;
+constexpr Real kMostDoubleUlps = 1.2;
 
 template <class T>
 std::vector<T> exponentials(std::vector<T> x) {
