@@ -20,6 +20,10 @@ class WorkspaceLayout {
  public:
   static constexpr Index kAlignment = 64;
 
+  WorkspaceLayout() = default;
+  /// Behind what a schedule has already.
+  explicit WorkspaceLayout(const Schedule& schedule) : used_(schedule.workspace_bytes) {}
+
   Buffer place(Checked bytes) {
     const Buffer buffer{.place = Buffer::Place::workspace, .offset_bytes = used_.fits() ? used_.value() : 0};
     bytes += kAlignment - 1;

@@ -32,13 +32,6 @@ const FoldEntry* find_fold(FoldKind fold, DType accumulate) {
   return entries.of[static_cast<int>(fold)][static_cast<int>(accumulate)];
 }
 
-Index row_blocks(const Arguments& step) { return elements(step.kept) * step.parts; }
-
-Index column_blocks(const Arguments& step) {
-  const Index panels = (inner(step.kept).size + step.panel - 1) / step.panel;
-  return elements(outer(step.kept)) * panels * step.parts;
-}
-
 // Short runs are folded one to a lane (fold_bundles.h), or lines of them as columns.
 Index rows_together(const Arguments& step) {
   constexpr Index kMostColumns = 4096;
@@ -84,9 +77,7 @@ Kernel find_kernel(const KernelKey& key, const Arguments& step) {
   switch (key.body) {
     case Body::rows:
     case Body::columns: return fold_kernel(key, step);
-    case Body::elementwise:
-      return {elementwise_kernel(key.accumulate),
-              elementwise_takes_columns(step) ? column_blocks(step) : row_blocks(step)};
+    case Body::elementwise: return {elementwise_kernel(key.accumulate), elementwise_blocks(key.accumulate, step)};
     case Body::permute: return {permute_kernel(key.input), permute_blocks(step)};
   }
   return {};

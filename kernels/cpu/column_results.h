@@ -2,6 +2,7 @@
 // output.
 #pragma once
 #include "kernels/cpu/column_sink.h"
+#include "kernels/cpu/lines_across.h"
 #include "kernels/cpu/normalize.h"
 #include "kernels/cpu/raised_columns.h"
 #include "kernels/cpu/tile_writes.h"
@@ -78,7 +79,8 @@ class TileOutput {
 
  public:
   TileOutput() = default;
-  TileOutput(const Arguments& step, const Tile& tile)
+  /// `lines` waits for whole lines, where columns suit it.
+  TileOutput(const Arguments& step, const Tile& tile, LinesAcross<A>& lines)
       : to_(tile.out),
         columns_(tile.columns),
         elsewhere_{.type = step.output,
@@ -86,7 +88,8 @@ class TileOutput {
                    .row = inner(step.reduced).out,
                    .past_caches = step.past_caches},
         direct_(step.output == kTypeOf<A> && elsewhere_.column == 1 && columns_ >= kWidth),
-        past_caches_(direct_ && step.past_caches) {}
+        past_caches_(direct_ && step.past_caches),
+        lines_(LinesAcross<A>::suit(step) ? &lines : nullptr) {}
 
   bool is_direct() const { return direct_; }
 
@@ -143,6 +146,8 @@ class TileOutput {
       alignas(64) A mapped[kTileRows * kGroups * kWidth];
       for (int r = 0; r < rows.count; ++r)
         for (int g = 0; g < kGroups; ++g) store(mapped + (r * kGroups + g) * kWidth, result(r, g));
+      if (lines_ != nullptr)
+        return lines_->add(elsewhere_.type, to_, elsewhere_.column, columns_, rows, kGroups, mapped);
       return write_rows(elsewhere_, to_, columns_, rows, kGroups, mapped);
     }
     with_put<kGroups>(rows, ends, [&](const auto& put) {
@@ -189,6 +194,7 @@ class TileOutput {
   TileTarget elsewhere_ = {};
   bool direct_ = false, past_caches_ = false;
   bool is_preceded_ = false, is_followed_ = false;
+  LinesAcross<A>* lines_ = nullptr;
 };
 
 }  // namespace ndfold::simd

@@ -53,7 +53,13 @@ template <int kSlots, bool kStreams, class T, class V>
   const int length = runs.length;
   if constexpr (kExpandsLanes<ScalarOf<V>>)
     if (is_packed(runs)) {
-      alignas(64) T all[kWidth * kSlots + kWidth];  // of which each vector writes what the one before wrote too much
+      if constexpr (!kStreams && kSlots > 1) {  // of which each vector writes what the one before wrote too much
+        unrolled<kSlots - 1>(
+            [&](auto i) { store_elements(runs.start + i * kRuns * length, compress<kSlots>(v[i], length)); });
+        return store_elements(runs.start + (kSlots - 1) * kRuns * length, compress<kSlots>(v[kSlots - 1], length),
+                              kRuns * length);
+      }
+      alignas(64) T all[kWidth * kSlots + kWidth];
       unrolled<kSlots>([&](auto i) { store_elements(all + i * kRuns * length, compress<kSlots>(v[i], length)); });
       for (int i = 0; i < length; ++i) {
         const V part = load_elements(all + i * kWidth);
@@ -64,10 +70,15 @@ template <int kSlots, bool kStreams, class T, class V>
       }
       return;
     }
-  alignas(64) ScalarOf<V> all[kWidth * kSlots + kWidth];
-  unrolled<kSlots>([&](auto i) { store(all + i * kWidth, v[i]); });
-  store(all + kWidth * kSlots, splat<V>(0));
-  for (int i = 0; i < runs.count; ++i) store_elements(runs.start + i * runs.stride, load<V>(all + i * kSlots), length);
+  constexpr int kHalf =
+      std::max(1, kSlots / 2);  // two copies of a known length: of an unknown one none waits for its store
+  alignas(64) T all[kWidth * kSlots];
+  unrolled<kSlots>([&](auto i) { store_elements(all + i * kWidth, v[i]); });
+  for (int i = 0; i < runs.count; ++i) {
+    T* const to = runs.start + i * runs.stride;
+    std::memcpy(to, all + i * kSlots, kHalf * sizeof(T));
+    if constexpr (kSlots > 1) std::memcpy(to + length - kHalf, all + i * kSlots + length - kHalf, kHalf * sizeof(T));
+  }
 }
 
 /// Whether whole vectors are stored, each at a multiple of its bytes.

@@ -1,5 +1,6 @@
 // Body elementwise: out = map(in, value of its output), the steps between the folds of a softmax.
 #pragma once
+#include "kernels/cpu/crossing_map.h"
 #include "kernels/cpu/softmax_again.h"
 #include "kernels/cpu/softmax_rows.h"
 #include "kernels/cpu/whole_rows.h"
@@ -88,6 +89,7 @@ void map_tiles(const Arguments& step, Index index) {
   const ColumnBlock block(step, index);
   const TileLeaves leaves(step, block.begin, block.end);
   TileWalk<A> tiles(step, index, index + 1);
+  LinesAcross<A> lines;
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
     any = tiles.next(next);
@@ -96,9 +98,10 @@ void map_tiles(const Arguments& step, Index index) {
       MaxAndSum<V> states[kGroups];
       for (int g = 0; g < kGroups; ++g) states[g] = states_at<A>(step, block, tile, g);
       map_tile<kMap, kGroups, A>(step, leaves, tile, any ? next.in : tile.in,
-                                 TileNormalizer<A>(kMap, states, kGroups, step.alpha));
+                                 TileNormalizer<A>(kMap, states, kGroups, step.alpha), lines);
     });
   }
+  lines.flush(step.output);
 }
 
 template <MapKind kMap, class A>
@@ -116,9 +119,10 @@ void map_columns(const Arguments& step, Index first, Index last) {
   finish_streams();
 }
 
-/// Blocks: as rows, or as columns.
+/// Blocks: tiles that cross over, or as rows, or as columns.
 template <class A>
 void elementwise(const Arguments& step, Index first, Index last) {
+  if (maps_across<A>(step)) return map_across<A>(step, first, last);
   if (along_columns(step))
     return step.map == MapKind::softmax ? map_columns<MapKind::softmax, A>(step, first, last)
                                         : map_columns<MapKind::log_softmax, A>(step, first, last);

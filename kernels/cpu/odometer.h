@@ -55,6 +55,13 @@ inline Axis inner(AxisList list) {
   return list.rank > 0 ? list.axes[list.rank - 1] : Axis{.size = 1, .in = 1, .out = 1};
 }
 
+/// Blocks of rows: one an output, or one for each of its parts. Of columns: a panel of neighbouring outputs.
+inline Index row_blocks(const Arguments& step) { return elements(step.kept) * step.parts; }
+inline Index column_blocks(const Arguments& step) {
+  const Index panels = (inner(step.kept).size + step.panel - 1) / step.panel;
+  return elements(outer(step.kept)) * panels * step.parts;
+}
+
 /// Counts through the same tuples, as many as asked for at a time while they lie along the innermost axis.
 class Stretches {
  public:

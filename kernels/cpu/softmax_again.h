@@ -21,9 +21,9 @@ template <MapKind kMap, int kGroups, class A>
 /// Maps a tile; `following` is read next.
 template <MapKind kMap, int kGroups, class A>
 void map_tile(const Arguments& step, const TileLeaves& leaves, const Tile& tile, const std::byte* following,
-              const TileNormalizer<A>& by) {
+              const TileNormalizer<A>& by, LinesAcross<A>& lines) {
   alignas(64) A slot[kTileRows * kTileColumns<A>];
-  const TileOutput<A> output(step, tile);
+  const TileOutput<A> output(step, tile, lines);
   leaves.each(tile, following, [&](const RowOffsets& rows, const RowOffsets&, const RowsAhead& ahead) {
     read_rows<kGroups, A>(step, tile, rows, slot);
     map_rows<kMap, kGroups, A>(slot, rows, ahead, by, output);
@@ -36,6 +36,7 @@ void softmax_again(const Arguments& step, Index run, Index first, Index last) {
   using V = LanesOf<A>;
   const TileLeaves leaves(step, 0, elements(step.reduced));
   TileWalk<A> tiles(step, first, last);
+  LinesAcross<A> lines;
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
     any = tiles.next(next);
@@ -45,9 +46,10 @@ void softmax_again(const Arguments& step, Index run, Index first, Index last) {
       MaxAndSum<V>* const all = fold_tile<kGroups, A>(step, leaves, tile, tile.in, states);
       if (run > 1) meet_in_runs<A>(run, tile.columns, all);
       const TileNormalizer<A> by(kMap, all, kGroups, step.alpha);
-      map_tile<kMap, kGroups, A>(step, leaves, tile, any ? next.in : tile.in, by);
+      map_tile<kMap, kGroups, A>(step, leaves, tile, any ? next.in : tile.in, by, lines);
     });
   }
+  lines.flush(step.output);
   finish_streams();
 }
 

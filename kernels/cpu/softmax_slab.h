@@ -23,7 +23,7 @@ class SlabSoftmax {
   /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
   void turn(const Tile& tile, const std::byte* following) {
     const int groups = groups_of(tile);
-    next_output_ = TileOutput<A>(step_, tile);
+    next_output_ = TileOutput<A>(step_, tile, lines_);
     if (groups_ > 0) output_.precede(next_output_);
     if (groups != groups_) finish();
     with_groups(groups, [&](auto count) { turn<count()>(tile, following); });
@@ -36,6 +36,7 @@ class SlabSoftmax {
     RowsOfTile rows(step_, 0, leaves_.rows());
     for (Index at = 0; groups_ > 0 && rows.next(offsets); ++at)
       with_groups(groups_, [&](auto count) { write<count()>(at, offsets); });
+    lines_.flush(step_.output);
     groups_ = 0;
   }
 
@@ -178,6 +179,7 @@ class SlabSoftmax {
   bool is_raised_ = false;  ///< all its powers are
   bool is_far_ = false;     ///< columns are expected to need their maxima
   TileOutput<A> output_, next_output_;
+  LinesAcross<A> lines_;
   TileNormalizer<A> by_;
   V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to
   alignas(64) A slots_[kSlabRows / kTileRows * kSlot];

@@ -31,21 +31,6 @@ constexpr Index kWorthStates = Index{1} << 13, kLineBytes = 64;
 // 8192 outputs of [128,8192,81] take 577 us (an H100).
 constexpr Index kWorthSpreading = 16;
 
-// Far to near, neighbours joined: states lie in the order of their numbers however axes are cut. A softmax's results
-// are neighbours where its elements are, or stay apart.
-std::vector<Axis> joined(const std::vector<Axis>& axes, bool maps) {
-  std::vector<Axis> result;
-  for (const Axis& axis : axes) {
-    const bool continues = !result.empty() && result.back().in == axis.size * axis.in &&
-                           (!maps || result.back().out == axis.size * axis.out);
-    if (continues)
-      result.back() = {.size = result.back().size * axis.size, .in = axis.in, .out = axis.out};
-    else
-      result.push_back(axis);
-  }
-  return result;
-}
-
 bool is_softmax(const Problem& problem) { return problem.kind == RequestKind::softmax; }
 bool raises_powers(const Problem& problem) { return is_softmax(problem) || problem.fold == FoldKind::logsumexp; }
 
@@ -65,7 +50,7 @@ struct Columns {
 // The same problem with one output for each element of a run.
 Problem along_runs(const Problem& problem) {
   Problem columns = problem;
-  columns.axes.kept = joined(Columns(problem).axes, is_softmax(problem));
+  columns.axes.kept = joined(Columns(problem).axes, is_softmax(problem) ? Joins::both : Joins::in);
   columns.axes.reduced.pop_back();
   return columns;
 }
@@ -152,17 +137,15 @@ bool pays_on_cpu(const Problem& problem, const DeviceFacts& device) {
 
 }  // namespace
 
-bool suits_columns_first(const Problem& problem, const DeviceFacts& device) {
-  return device.kind == DeviceKind::cpu && can_columns_first(problem, device).kind == Verdict::Kind::yes;
-}
-
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (folds_an_index(problem.fold)) return no("an index is that of one column");
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
-  if (device.kind == DeviceKind::cpu)
+  if (device.kind == DeviceKind::cpu) {
+    if (suits_map_across(problem, device)) return unwise("its results lie across its elements");
     return pays_on_cpu(problem, device) ? yes() : unwise("a CPU takes such runs as they are");
+  }
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))
     return unwise("runs are whole vectors");
   const Index run = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));

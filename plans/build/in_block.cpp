@@ -14,9 +14,9 @@ constexpr int kLoadsOfAnyLine = 4;  // of a lane that keeps its part of a line w
 
 Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
   if (verdict.kind != Verdict::Kind::yes) return verdict;
-  if (suits_columns_first(problem, device)) return unwise("its runs are folded as columns");
-  if (wants_split(problem, device)) return unwise("its few blocks would leave cores idle");
-  return verdict;
+  verdict = or_better_on_cpu(std::move(verdict), problem, device);
+  if (verdict.kind != Verdict::Kind::yes || !wants_split(problem, device)) return verdict;
+  return unwise("its few blocks would leave cores idle");
 }
 
 // Reductions. A softmax of [65536,1024] f32 takes 170 us by warps, 130 by blocks of two; of half as long rows less by

@@ -207,8 +207,9 @@ void merge_by_lanes(Step& merge, const DeviceFacts& device) {
 Verdict can_split(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
-  if (suits_columns_first(problem, device)) return unwise("its runs are folded as columns");
-  if (is_cpu(device)) return wants_split(problem, device) ? yes() : unwise("whole outputs keep every core busy");
+  if (is_cpu(device))
+    return wants_split(problem, device) ? or_better_on_cpu(yes(), problem, device)
+                                        : unwise("whole outputs keep every core busy");
   if (problem.kind == RequestKind::softmax) {
     const bool columns = preferred_body(problem, device) == Body::columns;
     return columns && problem.axes.reduced_elements() < kReadOnceColumns ? unwise("a block keeps so few rows") : yes();

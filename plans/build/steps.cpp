@@ -27,6 +27,19 @@ std::vector<Axis> dense_axes(const std::vector<Axis>& axes, Index unit) {
   return result;
 }
 
+std::vector<Axis> joined(const std::vector<Axis>& axes, Joins where) {
+  std::vector<Axis> result;
+  for (const Axis& axis : axes) {
+    const bool continues = !result.empty() && result.back().in == axis.size * axis.in &&
+                           (where == Joins::in || result.back().out == axis.size * axis.out);
+    if (continues)
+      result.back() = {.size = result.back().size * axis.size, .in = axis.in, .out = axis.out};
+    else
+      result.push_back(axis);
+  }
+  return result;
+}
+
 Index panel_elements(const Step& step) {
   const Index bytes = step.kernel.tuning.panel_bytes;
   return std::max<Index>(1, bytes / static_cast<Index>(size_bytes(step.kernel.input)));

@@ -48,6 +48,11 @@ Index columns_of(const Step& step);
 /// Bytes of `exchange` where blocks of one y share `tiles` outputs or panels (step.h says how it is laid out).
 Checked exchange_bytes(const Step& step, Index tiles);
 
+/// Neighbours joined, far to near: states lie in the order of their numbers however axes are cut. A softmax's results
+/// are neighbours where its elements are, or stay apart.
+enum class Joins : std::uint8_t { in, both };
+std::vector<Axis> joined(const std::vector<Axis>& axes, Joins);
+
 /// The same sizes, dense and row-major in steps of `unit`, as input and output strides.
 std::vector<Axis> dense_axes(const std::vector<Axis>& axes, Index unit = 1);
 

@@ -8,8 +8,8 @@
 namespace ndfold::test {
 namespace {
 
-constexpr const char* kStrategies[] = {"rows_in_block", "columns_in_block",  "split", "columns_first",
-                                       "softmax_chain", "permute_then_rows", "copy",  "nothing"};
+constexpr const char* kStrategies[] = {"rows_in_block",     "columns_in_block", "split", "columns_first", "map_across",
+                                       "permute_then_rows", "softmax_chain",    "copy",  "nothing"};
 
 // Runs every strategy that can; one that cannot must say why.
 void force_all(const AnyRequest& request, Array& in, const ViewDesc& out_desc, std::set<std::string>& taken) {
@@ -52,7 +52,8 @@ TEST(strategies, softmax_by_each) {
         force_all(spec, in, lay_out(DType::f32, shape.sizes, layout == Layout::stepped ? layout : Layout::row_major),
                   taken);
       }
-  for (const char* needed : {"rows_in_block", "columns_in_block", "softmax_chain", "permute_then_rows", "nothing"})
+  for (const char* needed :
+       {"rows_in_block", "columns_in_block", "map_across", "softmax_chain", "permute_then_rows", "nothing"})
     EXPECT_TRUE(taken.contains(needed)) << needed;
 }
 

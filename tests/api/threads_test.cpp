@@ -9,8 +9,8 @@
 namespace ndfold::test {
 namespace {
 
-constexpr const char* kStrategies[] = {"",      "rows_in_block", "columns_in_block",
-                                       "split", "softmax_chain", "permute_then_rows"};
+constexpr const char* kStrategies[] = {"",           "rows_in_block", "columns_in_block", "split",
+                                       "map_across", "softmax_chain", "permute_then_rows"};
 
 struct Work {
   AnyRequest request;

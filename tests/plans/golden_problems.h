@@ -93,6 +93,7 @@ inline std::vector<GoldenProblem> odd_problems() {
       {"softmax_f16_rows_of_7", softmax_of(dense(DType::f16, {100000, 7}), {1})},
       {"softmax_f64_columns", softmax_of(dense(DType::f64, {300, 1000}), {0})},
       {"softmax_transposed", softmax_of(with_strides(f32({4096, 4096}), {1, 4096}), {1})},
+      {"softmax_of_turned_images", softmax_of(with_strides(f32({3000, 64, 64}), {4096, 1, 64}), {1, 2})},
       {"softmax_reversed", softmax_of(with_strides(f32({512, 1024}), {1024, -1}), {1})},
       {"softmax_sliding_window", softmax_of(with_strides(f32({10000, 128}), {1, 1}), {1})},
       {"softmax_of_repeated_elements", softmax_of(with_strides(f32({64, 512}), {1, 0}), {1})},

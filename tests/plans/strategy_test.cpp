@@ -32,6 +32,17 @@ Request stepped_columns() {
   return reduce_of(ReduceOp::sum, view, {1}, kH200);
 }
 
+// The last two axes change places.
+Request transposed(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost) {
+  const std::size_t last = sizes.size() - 1;
+  Dims stored = sizes;
+  std::swap(stored[last], stored[last - 1]);
+  ViewDesc view = dense(DType::f32, std::move(stored));
+  view.sizes = std::move(sizes);
+  std::swap(view.strides[last], view.strides[last - 1]);
+  return softmax_of(std::move(view), std::move(axes), device);
+}
+
 std::vector<Chosen> chosen_rows() {
   return {
       {"nothing", sum_of({0, 4}, {0}, kHost)},
@@ -80,6 +91,9 @@ std::vector<Chosen> chosen_rows() {
       {"columns_first", softmax_of({8000, 100, 3}, {0, 2}, kHost)},
       {"columns_first", sum_of({kMillion, 3, 11}, {0, 2}, kHost)},
       {"split", softmax_of({65536, 4096}, {0}, kH200)},
+      {"map_across", transposed({3000, 64, 64}, {1, 2})},
+      {"map_across", transposed({92231, 129}, {0})},
+      {"map_across", transposed({48, 275945}, {1})},
       {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
 }
@@ -187,6 +201,14 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"columns_first", sum_of({512, 600, 128, 32}, {1, 3}, kH200), Kind::unwise, "runs are whole vectors"},
       {"columns_first", sum_of({512, 31, 128, 33}, {1, 3}, kH200), Kind::unwise, "too little lies between its runs"},
       {"columns_first", sum_of({512, 600, 2, 7}, {1, 3}, kH200), Kind::unwise, "too few columns lie side by side"},
+      {"map_across", sum_of({4, 5}, {0}, kHost), Kind::no, "only a softmax is mapped"},
+      {"map_across", transposed({92231, 129}, {0}, kH200), Kind::no, "a GPU has no need of it: its tiles turn while they wait"},
+      {"map_across", softmax_of({4096, 64}, {1}, kHost), Kind::unwise, "its results lie as its elements do"},
+      {"map_across", transposed({4096, 4096}, {1}), Kind::unwise, "a CPU's tiles of columns turn while they wait"},
+      {"map_across", transposed({100000, 5, 32}, {1, 2}), Kind::unwise,
+       "a CPU's tiles of columns turn while they wait"},
+      {"columns_in_block", transposed({3000, 64, 64}, {1, 2}), Kind::unwise, "its results lie across its elements"},
+      {"columns_first", transposed({12, 50, 29111}, {1, 2}), Kind::unwise, "its results lie across its elements"},
       {"permute_then_rows", permute_of(dense(DType::f32, {4, 5}), {1, 0}, kHost), Kind::no, "a permute folds nothing"},
       {"permute_then_rows", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
       {"permute_then_rows", softmax_of({64, 512, 7}, {1}, kHost), Kind::unwise, "a CPU reads any strides in place"},

@@ -13,7 +13,11 @@ Run softmax_kernel(Body body, DType accumulate) {
 
 Run elementwise_kernel(DType accumulate) { return accumulate == DType::f64 ? elementwise<double> : elementwise<float>; }
 
-bool elementwise_takes_columns(const Arguments& step) { return along_columns(step); }
+Index elementwise_blocks(DType accumulate, const Arguments& step) {
+  const bool across = accumulate == DType::f64 ? maps_across<double>(step) : maps_across<float>(step);
+  if (across) return CrossingTiles(step).blocks();
+  return along_columns(step) ? column_blocks(step) : row_blocks(step);
+}
 
 Run permute_kernel(DType type) {
   switch (size_bytes(type)) {

@@ -7,7 +7,7 @@ namespace ndfold::simd {
 Run softmax_kernel(Body body, DType accumulate);
 
 Run elementwise_kernel(DType accumulate);
-bool elementwise_takes_columns(const Arguments& step);
+Index elementwise_blocks(DType accumulate, const Arguments& step);
 
 Run permute_kernel(DType type);
 Index permute_blocks(const Arguments& step);

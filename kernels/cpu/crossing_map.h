@@ -1,0 +1,262 @@
+// The map that ends a softmax whose results lie across its elements: a tile is mapped along the input, turned next to
+// the core, and leaves along the output.
+#pragma once
+#include "kernels/cpu/column_results.h"
+#include "kernels/cpu/odometer.h"
+#include "kernels/cpu/stream.h"
+
+namespace ndfold::simd {
+
+/// An axis of a map. `state`: from one state to the next, 0 where the axis is reduced.
+struct MappedAxis {
+  Index size = 1, in = 0, out = 0, state = 0;
+};
+
+/// Blocks: tiles of the axis that is near in the input and the axis that is near in the output, line by line of all
+/// others.
+class CrossingTiles {
+ public:
+  static constexpr Index kMostElements = 1 << 16, kMostOfAxis = 2048;
+
+  explicit CrossingTiles(const Arguments& step) {
+    Index states = 1;
+    for (int i = step.kept.rank; i-- > 0; states *= step.kept.axes[i].size) add(step.kept.axes[i], states);
+    for (int i = step.reduced.rank; i-- > 0;) add(step.reduced.axes[i], 0);
+    for (int i = 0; i < count_; ++i) {
+      if (axes_[i].in == 1) along_at_ = i;
+      if (axes_[i].out == 1) across_at_ = i;
+    }
+    if (!cross()) return;
+    const Index line = kLineBytes / static_cast<Index>(size_bytes(step.output));
+    divide(std::all_of(axes_, axes_ + count_, [&](const auto& axis) { return axis.out == 1 || axis.out % line == 0; }));
+    blocks_ = along_tiles_ * across_tiles_;
+    for (int i = 0; i < count_; ++i)
+      if (i != along_at_ && i != across_at_) blocks_ *= axes_[i].size;
+  }
+
+  /// Whether both axes are there, two of them, and states of one at most differ.
+  bool cross() const {
+    constexpr Index kShortest = 4;
+    return along_at_ >= 0 && across_at_ >= 0 && along_at_ != across_at_ && along().size >= kShortest &&
+           across().size >= kShortest && (along().state == 0 || across().state == 0);
+  }
+  const MappedAxis& along() const { return axes_[along_at_]; }
+  const MappedAxis& across() const { return axes_[across_at_]; }
+  Index blocks() const { return blocks_; }
+  Index across_step() const { return across_step_; }
+  /// Whether a tile's results are one run of memory.
+  bool are_dense() const { return across_tiles_ == 1 && along().out == across().size; }
+
+  struct Place {
+    Index in = 0, out = 0, state = 0, along = 0, across = 0;  // offsets of the first element; elements of the tile
+  };
+  /// Neighbours have the same states, where some have.
+  Place place(Index block) const {
+    Place at;
+    const bool lines = along().state != 0;
+    const Index first = lines ? across_tiles_ : along_tiles_, one = block % first, rest = block / first;
+    const Index second = lines ? along_tiles_ : across_tiles_, other = rest % second;
+    const Index p = (lines ? other : one) * along_step_, q = (lines ? one : other) * across_step_;
+    move(at, along(), p), move(at, across(), q);
+    at.along = std::min(along_step_, along().size - p);
+    at.across = std::min(across_step_, across().size - q);
+    block = rest / second;
+    for (int i = 0; i < count_; ++i) {
+      if (i == along_at_ || i == across_at_) continue;
+      move(at, axes_[i], block % axes_[i].size);
+      block /= axes_[i].size;
+    }
+    return at;
+  }
+
+ private:
+  void add(const Axis& axis, Index state) { axes_[count_++] = {axis.size, axis.in, axis.out, state}; }
+  static void move(Place& at, const MappedAxis& axis, Index by) {
+    at.in += by * axis.in, at.out += by * axis.out, at.state += by * axis.state;
+  }
+
+  // A few lines of memory of each row; runs of the output long enough that their ends, where they part lines, are few.
+  void divide(bool by_lines) {
+    constexpr Index kAlong = 64, kAcross = 128, kLongRun = 512, kFewest = 8192, kWhole = 192;
+    const Index wanted = by_lines ? kAcross : kLongRun, all = along().size, few = all <= kWhole ? all : kAlong;
+    const Index least = std::max(wanted, kFewest / few);
+    across_step_ = across().size <= std::max(kWhole, least) ? across().size : least;
+    across_step_ = std::min({across_step_, kMostOfAxis, kMostElements / few});
+    along_step_ = std::min({all, std::max(few, kFewest / across_step_ / kAlong * kAlong), kMostOfAxis});
+    along_tiles_ = (all + along_step_ - 1) / along_step_;
+    across_tiles_ = (across().size + across_step_ - 1) / across_step_;
+  }
+
+  MappedAxis axes_[2 * kMostAxes];
+  int count_ = 0, along_at_ = -1, across_at_ = -1;
+  Index along_step_ = 1, across_step_ = 1, along_tiles_ = 1, across_tiles_ = 1, blocks_ = 0;
+};
+
+/// n elements that fill lines of memory, but for the ends.
+template <class T>
+void stream_run(const T* from, T* to, Index n) {
+  constexpr Index kWidth = kLanes<LanesOf<NumberOf<T>>>;
+  const Index head = std::min(unaligned_elements(to), n);
+  std::copy_n(from, head, to);
+  Index i = head;
+  for (; i + kWidth <= n; i += kWidth) stream_line(to + i, from + i);
+  std::copy_n(from + i, n - i, to + i);
+}
+
+/// The numbers of a Normalizer of each line of a tile, along the axis whose states differ.
+template <class A>
+struct TileNumbers {
+  static constexpr Index kRoom = CrossingTiles::kMostOfAxis + kLanes<LanesOf<A>>;
+  alignas(64) A shift[kRoom] = {}, rest[kRoom] = {}, factor[kRoom] = {};
+};
+
+/// kByLanes: states differ along the input's run, else from one to another.
+template <MapKind kMap, bool kByLanes, class T, class A = NumberOf<T>>
+class CrossingMap {
+  using V = LanesOf<A>;
+  static constexpr Index kWidth = kLanes<V>, kPitch = 2 * kWidth;
+  static constexpr Index kStrip = 64, kPitchOfStrip = kStrip + kWidth;
+
+ public:
+  CrossingMap(const Arguments& step, const CrossingTiles& tiles) : step_(step), tiles_(tiles) {}
+
+  void map(Index first, Index last) {
+    CrossingTiles::Place here = tiles_.place(first);
+    for (Index block = first; block < last; ++block) {
+      const CrossingTiles::Place next = block + 1 < last ? tiles_.place(block + 1) : here;
+      take_states(here);
+      tile(here, next.in - here.in);
+      here = next;
+    }
+    finish_streams();
+  }
+
+ private:
+  void take_states(const CrossingTiles::Place& at) {
+    const MappedAxis& axis = kByLanes ? tiles_.along() : tiles_.across();
+    const Index count = kByLanes ? at.along : at.across;
+    if (at.state == state_ && count <= known_) return;
+    for (Index i = 0; i < count; ++i) {
+      MaxAndSum<A> both;
+      std::memcpy(&both, step_.values + (at.state + i * axis.state) * static_cast<Index>(sizeof both), sizeof both);
+      by_.shift[i] = both.max, by_.factor[i] = both.sum;
+    }
+    for (Index i = 0; i < count; i += kWidth) {
+      const MaxAndSum<V> states{load<V>(by_.shift + i), load<V>(by_.factor + i)};
+      const TileNormalizer<A> by(kMap, &states, 1, step_.alpha);
+      store(by_.rest + i, by.rest[0]), store(by_.factor + i, by.factor[0]);
+    }
+    state_ = at.state, known_ = count;
+  }
+
+  void tile(const CrossingTiles::Place& at, Index ahead) {
+    const T* const x = reinterpret_cast<const T*>(step_.in) + at.in;
+    T* const to = reinterpret_cast<T*>(step_.out) + at.out;
+    const Index out = tiles_.along().out;
+    if (!step_.past_caches) return turn(at, x, ahead, to, out);
+    const Index pitch = tiles_.are_dense() ? out : tiles_.across_step() + kWidth;
+    turn(at, x, ahead, turned_, pitch);
+    if (tiles_.are_dense()) return stream_run(turned_, to, at.along * at.across);
+    for (Index i = 0; i < at.along; ++i) stream_run(turned_ + i * pitch, to + i * out, at.across);
+  }
+
+  /// Squares where there are lines enough for them; the last of either axis overlap those before.
+  void turn(const CrossingTiles::Place& at, const T* x, Index ahead, T* to, Index pitch) {
+    constexpr Index kLines = Runs<T>::kMost, kWorthSquares = kLines / 2;
+    for (Index q = 0; q < at.across; q += kLines) {
+      Index count = std::min(kLines, at.across - q), first = q;
+      if (count > kWorthSquares && at.across >= kLines) first = q + count - kLines, count = kLines;
+      const T* const lines = x + first * tiles_.across().in;
+      if (count == kLines && at.along >= kWidth)
+        for (Index p = 0; p < at.along; p += kWidth) {
+          const Index here = std::min(p, at.along - kWidth);
+          square(lines + here, ahead, kByLanes ? here : first, to + here * pitch + first, pitch);
+        }
+      else
+        for (Index p = 0; p < at.along; p += kStrip)
+          strip(lines + p, ahead, kByLanes ? p : first, static_cast<int>(count), std::min(kStrip, at.along - p),
+                to + p * pitch + first, pitch);
+    }
+  }
+
+  /// Lines of lanes that may begin anywhere in one.
+  [[gnu::always_inline]] static void ask_for(const T* x) {
+    prefetch_far(reinterpret_cast<const std::byte*>(x));
+    prefetch_far(reinterpret_cast<const std::byte*>(x + kWidth) - 1);
+  }
+
+  [[gnu::always_inline]] void line(V here, Index number, V scale, A* to) const {
+    const auto numbers = [&](const A* all) __attribute__((always_inline)) {
+      if constexpr (kByLanes)
+        return load<V>(all + number);
+      else
+        return splat<V>(all[number]);
+    };
+    store(to, normalized<kMap>(here, scale, numbers(by_.shift), numbers(by_.rest), numbers(by_.factor)));
+  }
+
+  [[gnu::noinline, gnu::flatten]] void square(const T* x, Index ahead, Index first, T* to, Index pitch) {
+    constexpr int kLines = Runs<T>::kMost;
+    const Index stride = tiles_.across().in;
+    const V scale = splat<V>(static_cast<A>(step_.scale));
+    for (int k = 0; k < kLines; ++k, x += stride) {
+      ask_for(x + ahead);
+      line(load_elements(x), kByLanes ? first : first + k, scale, mapped_ + k * kPitch);
+    }
+    store_square<false>(to, pitch, mapped_, kPitch);
+  }
+
+  /// `count` lines of the input, fewer than a square has, and `length` of each.
+  [[gnu::noinline, gnu::flatten]] void strip(const T* x, Index ahead, Index first, int count, Index length, T* to,
+                                             Index pitch) {
+    const V scale = splat<V>(static_cast<A>(step_.scale));
+    const Index whole = length / kWidth * kWidth;
+    const int rest = static_cast<int>(length - whole);
+    for (int k = 0; k < count; ++k, x += tiles_.across().in) {
+      A* const here = mapped_ + k * kPitchOfStrip;
+      for (Index i = 0; i < whole; i += kWidth) {
+        ask_for(x + i + ahead);
+        line(load_elements(x + i), kByLanes ? first + i : first + k, scale, here + i);
+      }
+      if (rest > 0) line(load_elements(x + whole, rest), kByLanes ? first + whole : first + k, scale, here + whole);
+    }
+    store_runs_across<false>(to, pitch, static_cast<int>(kWidth), count, mapped_,
+                             {whole / kWidth, kWidth, kPitchOfStrip});
+    if (rest > 0)
+      store_runs_across<false>(to + whole * pitch, pitch, rest, count, mapped_ + whole, {1, kWidth, kPitchOfStrip});
+  }
+
+  const Arguments& step_;
+  const CrossingTiles& tiles_;
+  Index state_ = -1, known_ = 0;  // whose numbers these are, and how many
+  TileNumbers<A> by_;
+  alignas(64) A mapped_[Runs<T>::kMost * kPitchOfStrip] = {};
+  alignas(64) T turned_[CrossingTiles::kMostElements + CrossingTiles::kMostOfAxis * kWidth];
+};
+
+/// Whether a map is made so: of elements of the output's own type.
+template <class A>
+bool maps_across(const Arguments& step) {
+  if (step.map != MapKind::softmax && step.map != MapKind::log_softmax) return false;
+  return step.input == step.output && visit_elements<A>(step.input, []<class T>(T) {}) && CrossingTiles(step).cross();
+}
+
+template <class A>
+[[gnu::noinline]] void map_across(const Arguments& step, Index first, Index last) {
+  const CrossingTiles tiles(step);
+  visit_elements<A>(step.input, [&]<class T>(T) {
+    const auto by = [&](auto map, auto lanes) { CrossingMap<map(), lanes(), T>(step, tiles).map(first, last); };
+    const auto kind = [&](auto map) {
+      if (tiles.along().state != 0)
+        by(map, std::true_type());
+      else
+        by(map, std::false_type());
+    };
+    if (step.map == MapKind::softmax)
+      kind(std::integral_constant<MapKind, MapKind::softmax>());
+    else
+      kind(std::integral_constant<MapKind, MapKind::log_softmax>());
+  });
+}
+
+}  // namespace ndfold::simd
