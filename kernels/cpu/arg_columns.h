@@ -29,6 +29,26 @@ struct UnsignedOf {
       std::conditional_t<kBytes == 2, std::uint16_t, std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
 };
 
+/// Where x beats the best of lanes so far; `Values` is Max or Min. Of equals the first wins, or with kLast the last.
+template <class Values, bool kLast, class V>
+requires IsLanes<V>
+auto are_better(V x, V best) {
+  const auto better = std::is_same_v<Values, Max<ScalarOf<V>>> ? less(best, x) : less(x, best);
+  if constexpr (kLast)
+    return either(better, equal(best, x));
+  else
+    return better;
+}
+
+/// `here` is the number of x.
+template <class Values, bool kLast, class V>
+requires IsLanes<V>
+void take_better(V x, V here, V& best, V& where) {
+  const auto better = are_better<Values, kLast>(x, best);
+  best = select(better, x, best);
+  where = select(better, here, where);
+}
+
 /// `Fold` is ArgMax or ArgMin of A. Of equals the first row wins, or with kLast the last.
 template <class Fold, class A, bool kLast>
 class ArgColumns {
@@ -109,23 +129,15 @@ class ArgColumns {
       return load_integers<Lanes>(from);
   }
 
-  static auto are_better(V x, V best) requires IsLanes<V> {
-    const auto better = kMax ? less(best, x) : less(x, best);
-    if constexpr (kLast)
-      return either(better, equal(best, x));
-    else
-      return better;
-  }
-  static auto are_better(Integers<A> x, Integers<A> best) {
+  static auto better_of(V x, V best) requires IsLanes<V> { return are_better<typename Fold::Values, kLast>(x, best); }
+  static auto better_of(Integers<A> x, Integers<A> best) {
     return kLast ? (kMax ? x >= best : x <= best) : (kMax ? x > best : x < best);
   }
   static void take(V x, V here, V& value, V& where) requires IsLanes<V> {
-    const auto better = are_better(x, value);
-    value = select(better, x, value);
-    where = select(better, here, where);
+    take_better<typename Fold::Values, kLast>(x, here, value, where);
   }
   static void take(Integers<A> x, Integers<Row> here, Integers<A>& value, Integers<Row>& where) {
-    const auto better = are_better(x, value);
+    const auto better = better_of(x, value);
     value = better ? x : value;
     where = better ? here : where;
   }
@@ -141,7 +153,7 @@ class ArgColumns {
     Values nearest[kCount];
     std::copy(values, values + kCount, nearest);
     meet_by_halves(nearest, [](Values x, Values y) { return nearer_of(x, y); });
-    const auto better = are_better(nearest[0], best);
+    const auto better = better_of(nearest[0], best);
     if constexpr (IsLanes<V>)
       return any(better);
     else

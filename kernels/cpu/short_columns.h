@@ -123,17 +123,13 @@ template <int kGroups, class LaneFold, class RowAt>
 template <class Fold, bool kLast, class V, class RowAt>
 [[gnu::always_inline]] inline void short_best(const Fold& fold, const RowAt& at, int group, typename Fold::State* to) {
   using A = ScalarOf<V>;
-  constexpr bool kMax = std::is_same_v<typename Fold::Values, Max<A>>;
   V best = at(0, group), place = splat<V>(0);
   NanWatch<V> watch;
   watch.see(best);
   for (int r = 1; r < at.rows.count; ++r) {
     const V here = at(r, group);
     watch.see(here);
-    auto better = kMax ? less(best, here) : less(here, best);
-    if constexpr (kLast) better = either(better, equal(best, here));
-    best = select(better, here, best);
-    place = select(better, splat<V>(static_cast<A>(r)), place);
+    take_better<typename Fold::Values, kLast>(here, splat<V>(static_cast<A>(r)), best, place);
   }
   A values[kLanes<V>], places[kLanes<V>];
   store(values, best), store(places, place);

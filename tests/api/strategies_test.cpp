@@ -8,8 +8,9 @@
 namespace ndfold::test {
 namespace {
 
-constexpr const char* kStrategies[] = {"rows_in_block",     "columns_in_block", "split", "columns_first", "map_across",
-                                       "permute_then_rows", "softmax_chain",    "copy",  "nothing"};
+constexpr const char* kStrategies[] = {
+    "rows_in_block", "columns_in_block",  "split",         "columns_first", "map_across",
+    "over_gaps",     "permute_then_rows", "softmax_chain", "copy",          "nothing"};
 
 // Runs every strategy that can; one that cannot must say why.
 void force_all(const AnyRequest& request, Array& in, const ViewDesc& out_desc, std::set<std::string>& taken) {
@@ -86,6 +87,60 @@ TEST(strategies, reductions_by_each) {
   for (const char* needed :
        {"rows_in_block", "columns_in_block", "split", "columns_first", "permute_then_rows", "copy", "nothing"})
     EXPECT_TRUE(taken.contains(needed)) << needed;
+}
+
+// A view of the first `columns` of lines of `pitch` elements.
+ViewDesc lines_with_gaps(DType dtype, Sizes sizes, Index pitch) {
+  const Index columns = sizes.back();
+  sizes.back() = pitch;
+  ViewDesc view = dense(dtype, std::move(sizes));
+  view.sizes.back() = columns;
+  return view;
+}
+
+// Gaps hold NaN, and nothing beyond the last element may be read.
+TEST(strategies, over_gaps_of_views) {
+  struct Gaps {
+    Sizes sizes;
+    Index pitch;
+    AxisSet axes;
+  };
+  for (const Gaps& item : {Gaps{{9000, 3}, 4, {0}}, Gaps{{7, 1500, 3}, 4, {1}}, Gaps{{1500, 7, 3}, 4, {0}},
+                           Gaps{{70, 11, 90, 5}, 8, {0, 2}}, Gaps{{2000, 31}, 33, {0}}})
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8})
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::mean, ReduceOp::var, ReduceOp::logsumexp,
+                                ReduceOp::l2, ReduceOp::any}) {
+        if (!is_floating(dtype) && op == ReduceOp::logsumexp) continue;
+        SCOPED_TRACE(::testing::Message()
+                     << name(op) << ' ' << name(dtype) << ' ' << ::testing::PrintToString(item.sizes));
+        Array in(lines_with_gaps(dtype, item.sizes, item.pitch), 3);
+        fill(in, Values::mixed);
+        const Fence fence(in);
+        Array out(dense(default_output(op, dtype), output_sizes(item.sizes, item.axes)), 1);
+        EXPECT_EQ(expect_right(ReduceSpec{.op = op, .axes = item.axes}, in, out).strategy, "over_gaps");
+      }
+}
+
+TEST(strategies, map_across_of_views) {
+  struct Turned {
+    Sizes stored;
+    AxisSet axes;
+  };
+  for (const Turned& item : {Turned{{5, 40, 33}, {1, 2}}, Turned{{20, 4100}, {0}}, Turned{{4100, 20}, {1}},
+                             Turned{{3, 5000, 7}, {2}}, Turned{{2, 7, 5000}, {1}}})
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
+      for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
+        SCOPED_TRACE(::testing::Message() << name(dtype) << ' ' << ::testing::PrintToString(item.stored));
+        ViewDesc view = dense(dtype, item.stored);
+        const std::size_t last = item.stored.size() - 1;
+        std::swap(view.sizes[last], view.sizes[last - 1]);
+        std::swap(view.strides[last], view.strides[last - 1]);
+        Array in(view, 5), out(dense(dtype, view.sizes), 3);
+        fill(in, Values::mixed);
+        const Fence fence(in);
+        const SoftmaxSpec spec{.axes = item.axes, .kind = kind, .scale = 0.7, .alpha = 1.3};
+        EXPECT_EQ(expect_right(spec, in, out).strategy, "map_across");
+      }
 }
 
 // Small blocks make schedules of many steps: partial states are merged again and again.

@@ -43,6 +43,14 @@ Request transposed(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost) 
   return softmax_of(std::move(view), std::move(axes), device);
 }
 
+// The first three of every four.
+Request of_three_channels(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost) {
+  sizes.back() = 4;
+  ViewDesc view = dense(DType::f32, std::move(sizes));
+  view.sizes.back() = 3;
+  return reduce_of(ReduceOp::sum, std::move(view), std::move(axes), device);
+}
+
 std::vector<Chosen> chosen_rows() {
   return {
       {"nothing", sum_of({0, 4}, {0}, kHost)},
@@ -94,6 +102,7 @@ std::vector<Chosen> chosen_rows() {
       {"map_across", transposed({3000, 64, 64}, {1, 2})},
       {"map_across", transposed({92231, 129}, {0})},
       {"map_across", transposed({48, 275945}, {1})},
+      {"over_gaps", of_three_channels({64, 256, 256, 3}, {1, 2})},
       {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
 }
@@ -202,13 +211,24 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"columns_first", sum_of({512, 31, 128, 33}, {1, 3}, kH200), Kind::unwise, "too little lies between its runs"},
       {"columns_first", sum_of({512, 600, 2, 7}, {1, 3}, kH200), Kind::unwise, "too few columns lie side by side"},
       {"map_across", sum_of({4, 5}, {0}, kHost), Kind::no, "only a softmax is mapped"},
-      {"map_across", transposed({92231, 129}, {0}, kH200), Kind::no, "a GPU has no need of it: its tiles turn while they wait"},
+      {"map_across", transposed({92231, 129}, {0}, kH200), Kind::no,
+       "a GPU has no need of it: its tiles turn while they wait"},
       {"map_across", softmax_of({4096, 64}, {1}, kHost), Kind::unwise, "its results lie as its elements do"},
       {"map_across", transposed({4096, 4096}, {1}), Kind::unwise, "a CPU's tiles of columns turn while they wait"},
       {"map_across", transposed({100000, 5, 32}, {1, 2}), Kind::unwise,
        "a CPU's tiles of columns turn while they wait"},
       {"columns_in_block", transposed({3000, 64, 64}, {1, 2}), Kind::unwise, "its results lie across its elements"},
       {"columns_first", transposed({12, 50, 29111}, {1, 2}), Kind::unwise, "its results lie across its elements"},
+      {"over_gaps", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
+      {"over_gaps", of_three_channels({64, 256, 256, 3}, {1, 2}, kH200), Kind::no,
+       "a GPU has no need of it: its lanes lie beside each other's gaps"},
+      {"over_gaps", softmax_of({4096, 3}, {0}, kHost), Kind::no, "a softmax has results for elements alone"},
+      {"over_gaps", sum_of({4096, 3}, {0}, kHost), Kind::no, "there are no gaps between lines of columns"},
+      {"over_gaps", of_three_channels({64, 256, 256, 3}, {3}), Kind::no, "there are no gaps between lines of columns"},
+      {"over_gaps", of_three_channels({4096, 8, 3}, {1}), Kind::unwise, "too few rows are folded"},
+      {"columns_in_block", of_three_channels({64, 256, 256, 3}, {1, 2}), Kind::unwise,
+       "too few columns lie side by side"},
+      {"rows_in_block", of_three_channels({64, 256, 256, 3}, {1, 2}), Kind::unwise, "its gaps are folded, too"},
       {"permute_then_rows", permute_of(dense(DType::f32, {4, 5}), {1, 0}, kHost), Kind::no, "a permute folds nothing"},
       {"permute_then_rows", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
       {"permute_then_rows", softmax_of({64, 512, 7}, {1}, kHost), Kind::unwise, "a CPU reads any strides in place"},
