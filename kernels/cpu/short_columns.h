@@ -58,32 +58,41 @@ struct OfGroups {
   Item of[kGroups];
 };
 
-/// Some rows from r on, pairwise, into `all`; to them when kFirst, as they hold nothing yet.
-template <bool kFirst, int kGroups, class FoldOf, class RowAt, class State, int... K>
-[[gnu::always_inline]] inline void fold_short_rows(const FoldOf& fold_of, const RowAt& at, int r,
-                                                   OfGroups<State, kGroups>& all, std::integer_sequence<int, K...>) {
+/// Some rows from r on, pairwise.
+template <int kGroups, class FoldOf, class RowAt, int... K>
+[[gnu::always_inline]] inline auto fold_short_rows(const FoldOf& fold_of, const RowAt& at, int r,
+                                                   std::integer_sequence<int, K...>) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
+  using State = typename std::decay_t<decltype(fold_of(0))>::State;
   V here[sizeof...(K)][kGroups];
   const auto get = [&](int k) __attribute__((always_inline)) {
     for (int g = 0; g < kGroups; ++g) here[k][g] = at(r + k, g);
   };
   (get(K), ...);
+  OfGroups<State, kGroups> all;
   for (int g = 0; g < kGroups; ++g) {
     const auto fold = fold_of(g);
     State some[] = {fold.map(here[K][g], 0)...};
     meet_by_halves(some, [&](State a, State b) { return fold.combine(a, b); });
-    if constexpr (!kFirst) some[0] = fold.combine(all.of[g], some[0]);
     all.of[g] = some[0];
   }
+  return all;
 }
 
 /// All rows of some groups, in the order of a leaf's: `fold_of` may differ from group to group.
 template <int kGroups, class FoldOf, class RowAt>
 [[gnu::always_inline]] inline auto fold_short(const FoldOf& fold_of, int count, const RowAt& at) {
-  OfGroups<typename std::decay_t<decltype(fold_of(0))>::State, kGroups> all;
+  using State = typename std::decay_t<decltype(fold_of(0))>::State;
+  OfGroups<State, kGroups> all;
   each_rows<kRowsAtOnce>(
-      count, [&](auto first, int r, auto which)
-                 __attribute__((always_inline)) { fold_short_rows<first>(fold_of, at, r, all, which); });
+      count, [&](auto first, int r, auto which) __attribute__((always_inline)) {
+        const auto some = fold_short_rows<kGroups>(fold_of, at, r, which);
+        for (int g = 0; g < kGroups; ++g) {
+          State state = some.of[g];
+          if constexpr (!first()) state = fold_of(g).combine(all.of[g], state);
+          all.of[g] = state;
+        }
+      });
   return all;
 }
 
