@@ -19,7 +19,7 @@ std::span<const Strategy> strategies() {
       {"split", can_split, build_split},                                         // few outputs, much to fold
       {"columns_first", can_columns_first, build_columns_first},                 // uneven runs, and what is between
       {"map_across", can_map_across, build_map_across},                          // results lie across elements
-      {"over_gaps", can_over_gaps, build_over_gaps},                             // few columns, then a gap
+      {"wide_columns", can_wide_columns, build_wide_columns},                    // few columns, and what lies beside
       {"permute_then_rows", can_permute_then_rows, build_permute_then_rows},     // scattered axes, enough work to pay
       {"softmax_chain", can_softmax_chain, build_softmax_chain},                 // the literal chain: always right
   };

@@ -49,8 +49,8 @@ Schedule build_columns_first(const Problem&, const DeviceFacts&);
 Verdict can_map_across(const Problem&, const DeviceFacts&);
 Schedule build_map_across(const Problem&, const DeviceFacts&);
 
-Verdict can_over_gaps(const Problem&, const DeviceFacts&);
-Schedule build_over_gaps(const Problem&, const DeviceFacts&);
+Verdict can_wide_columns(const Problem&, const DeviceFacts&);
+Schedule build_wide_columns(const Problem&, const DeviceFacts&);
 
 Verdict can_permute_then_rows(const Problem&, const DeviceFacts&);
 Schedule build_permute_then_rows(const Problem&, const DeviceFacts&);

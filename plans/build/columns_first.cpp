@@ -144,7 +144,8 @@ Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (device.kind == DeviceKind::cpu) {
     if (suits_map_across(problem, device)) return unwise("its results lie across its elements");
-    if (can_over_gaps(problem, device).kind == Verdict::Kind::yes) return unwise("its gaps are folded, too");
+    if (can_wide_columns(problem, device).kind == Verdict::Kind::yes)
+      return unwise("what lies beside its columns is folded, too");
     return pays_on_cpu(problem, device) ? yes() : unwise("a CPU takes such runs as they are");
   }
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))

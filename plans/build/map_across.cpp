@@ -60,7 +60,8 @@ bool suits_map_across(const Problem& problem, const DeviceFacts& device) {
 Verdict or_better_on_cpu(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
   if (verdict.kind != Verdict::Kind::yes || device.kind != DeviceKind::cpu) return verdict;
   if (suits_map_across(problem, device)) return unwise("its results lie across its elements");
-  if (can_over_gaps(problem, device).kind == Verdict::Kind::yes) return unwise("its gaps are folded, too");
+  if (can_wide_columns(problem, device).kind == Verdict::Kind::yes)
+    return unwise("what lies beside its columns is folded, too");
   if (can_columns_first(problem, device).kind == Verdict::Kind::yes) return unwise("its runs are folded as columns");
   return verdict;
 }

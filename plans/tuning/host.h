@@ -21,7 +21,7 @@ inline constexpr TuningRow kHostTuning[] = {
     {{.strategy = "split"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "columns_first"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "map_across"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
-    {{.strategy = "over_gaps"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
+    {{.strategy = "wide_columns"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},
     {{.strategy = "permute_then_rows"}, {}, Residency::output, kHostEvidence},
     {{.strategy = "softmax_chain"}, {}, Residency::none, kHostEvidence},
     {{.strategy = "copy"}, {.panel_bytes = 4096}, Residency::none, kHostEvidence},

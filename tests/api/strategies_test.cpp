@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kStrategies[] = {
     "rows_in_block", "columns_in_block",  "split",         "columns_first", "map_across",
-    "over_gaps",     "permute_then_rows", "softmax_chain", "copy",          "nothing"};
+    "wide_columns",  "permute_then_rows", "softmax_chain", "copy",          "nothing"};
 
 // Runs every strategy that can; one that cannot must say why.
 void force_all(const AnyRequest& request, Array& in, const ViewDesc& out_desc, std::set<std::string>& taken) {
@@ -99,7 +99,7 @@ ViewDesc lines_with_gaps(DType dtype, Sizes sizes, Index pitch) {
 }
 
 // Gaps hold NaN, and nothing beyond the last element may be read.
-TEST(strategies, over_gaps_of_views) {
+TEST(strategies, wide_columns_of_gaps) {
   struct Gaps {
     Sizes sizes;
     Index pitch;
@@ -117,7 +117,28 @@ TEST(strategies, over_gaps_of_views) {
         fill(in, Values::mixed);
         const Fence fence(in);
         Array out(dense(default_output(op, dtype), output_sizes(item.sizes, item.axes)), 1);
-        EXPECT_EQ(expect_right(ReduceSpec{.op = op, .axes = item.axes}, in, out).strategy, "over_gaps");
+        EXPECT_EQ(expect_right(ReduceSpec{.op = op, .axes = item.axes}, in, out).strategy, "wide_columns");
+      }
+}
+
+// Kept axes that are neighbours, and whose results lie apart.
+TEST(strategies, wide_columns_of_turned_results) {
+  for (const Sizes& stored : {Sizes{900, 24, 2}, Sizes{5, 70, 5, 7}, Sizes{430, 4, 3}})
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32, DType::u8})
+      for (int op = 0; op < kReduceOpCount; ++op) {
+        const ReduceSpec spec{.op = static_cast<ReduceOp>(op), .axes = {stored.size() == 4 ? 1 : 0}};
+        if (!is_floating(dtype) && spec.op == ReduceOp::logsumexp) continue;
+        SCOPED_TRACE(::testing::Message()
+                     << name(spec.op) << ' ' << name(dtype) << ' ' << ::testing::PrintToString(stored));
+        ViewDesc view = dense(dtype, stored);
+        const std::size_t last = stored.size() - 1;
+        std::swap(view.sizes[last], view.sizes[last - 1]);
+        std::swap(view.strides[last], view.strides[last - 1]);
+        Array in(view, 3);
+        fill(in, spec.op == ReduceOp::prod ? Values::factors : Values::mixed);
+        const Fence fence(in);
+        Array out(dense(default_output(spec.op, dtype), output_sizes(view.sizes, spec.axes)), 1);
+        EXPECT_EQ(expect_right(spec, in, out).strategy, "wide_columns");
       }
 }
 

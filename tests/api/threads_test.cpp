@@ -10,7 +10,7 @@ namespace ndfold::test {
 namespace {
 
 constexpr const char* kStrategies[] = {"",           "rows_in_block", "columns_in_block", "split",
-                                       "map_across", "over_gaps",     "softmax_chain",    "permute_then_rows"};
+                                       "map_across", "wide_columns",     "softmax_chain",    "permute_then_rows"};
 
 struct Work {
   AnyRequest request;

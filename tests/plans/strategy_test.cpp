@@ -44,11 +44,19 @@ Request transposed(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost) 
 }
 
 // The first three of every four.
-Request of_three_channels(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost) {
+Request of_three_channels(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost, ReduceOp op = ReduceOp::sum) {
   sizes.back() = 4;
   ViewDesc view = dense(DType::f32, std::move(sizes));
   view.sizes.back() = 3;
-  return reduce_of(ReduceOp::sum, std::move(view), std::move(axes), device);
+  return reduce_of(op, std::move(view), std::move(axes), device);
+}
+
+// Kept axes that are neighbours, and whose results are not.
+Request of_turned_columns() {
+  ViewDesc view = dense(DType::f64, {5000, 24, 2});
+  std::swap(view.sizes[1], view.sizes[2]);
+  std::swap(view.strides[1], view.strides[2]);
+  return reduce_of(ReduceOp::argmax, std::move(view), {0}, kHost);
 }
 
 std::vector<Chosen> chosen_rows() {
@@ -102,7 +110,8 @@ std::vector<Chosen> chosen_rows() {
       {"map_across", transposed({3000, 64, 64}, {1, 2})},
       {"map_across", transposed({92231, 129}, {0})},
       {"map_across", transposed({48, 275945}, {1})},
-      {"over_gaps", of_three_channels({64, 256, 256, 3}, {1, 2})},
+      {"wide_columns", of_three_channels({64, 256, 256, 3}, {1, 2})},
+      {"wide_columns", of_turned_columns()},
       {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
 }
@@ -219,16 +228,19 @@ TEST(Strategies, EveryRefusalSaysWhy) {
        "a CPU's tiles of columns turn while they wait"},
       {"columns_in_block", transposed({3000, 64, 64}, {1, 2}), Kind::unwise, "its results lie across its elements"},
       {"columns_first", transposed({12, 50, 29111}, {1, 2}), Kind::unwise, "its results lie across its elements"},
-      {"over_gaps", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
-      {"over_gaps", of_three_channels({64, 256, 256, 3}, {1, 2}, kH200), Kind::no,
+      {"wide_columns", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
+      {"wide_columns", of_three_channels({64, 256, 256, 3}, {1, 2}, kH200), Kind::no,
        "a GPU has no need of it: its lanes lie beside each other's gaps"},
-      {"over_gaps", softmax_of({4096, 3}, {0}, kHost), Kind::no, "a softmax has results for elements alone"},
-      {"over_gaps", sum_of({4096, 3}, {0}, kHost), Kind::no, "there are no gaps between lines of columns"},
-      {"over_gaps", of_three_channels({64, 256, 256, 3}, {3}), Kind::no, "there are no gaps between lines of columns"},
-      {"over_gaps", of_three_channels({4096, 8, 3}, {1}), Kind::unwise, "too few rows are folded"},
+      {"wide_columns", softmax_of({4096, 3}, {0}, kHost), Kind::no, "a softmax has results for elements alone"},
+      {"wide_columns", sum_of({4096, 3}, {0}, kHost), Kind::no, "nothing lies beside its columns"},
+      {"wide_columns", of_three_channels({64, 256, 256, 3}, {3}), Kind::no, "columns are no neighbours"},
+      {"wide_columns", of_three_channels({64, 256, 256, 3}, {1, 2}, kHost, ReduceOp::argmax), Kind::no,
+       "an index counts elements, not gaps"},
+      {"wide_columns", of_three_channels({4096, 8, 3}, {1}), Kind::unwise, "too few rows are folded"},
       {"columns_in_block", of_three_channels({64, 256, 256, 3}, {1, 2}), Kind::unwise,
        "too few columns lie side by side"},
-      {"rows_in_block", of_three_channels({64, 256, 256, 3}, {1, 2}), Kind::unwise, "its gaps are folded, too"},
+      {"rows_in_block", of_three_channels({64, 256, 256, 3}, {1, 2}), Kind::unwise,
+       "what lies beside its columns is folded, too"},
       {"permute_then_rows", permute_of(dense(DType::f32, {4, 5}), {1, 0}, kHost), Kind::no, "a permute folds nothing"},
       {"permute_then_rows", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
       {"permute_then_rows", softmax_of({64, 512, 7}, {1}, kHost), Kind::unwise, "a CPU reads any strides in place"},

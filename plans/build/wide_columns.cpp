@@ -1,6 +1,6 @@
-// over_gaps: where few columns lie side by side and then a gap, the gap is folded as columns, too: rows are one run of
-// memory so. Then the columns that count are picked. What lies beyond the last element is nobody's to read: the last of
-// the rows are folded as they are.
+// wide_columns: where few columns lie side by side, what lies beside them is folded as columns, too, be it a gap or
+// columns whose results lie elsewhere: rows are one run of memory so. Then the columns that count are picked. Beyond
+// the last element of a view with gaps nothing may be read: the last of its rows are folded as they are.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/orientation.h"
@@ -23,9 +23,16 @@ Index pitch_of(const Problem& problem) {
   return pitch;
 }
 
+bool has_gaps(const Problem& problem) { return pitch_of(problem) > problem.axes.kept.back().size; }
+
+// Neighbours in the input alone.
+bool has_others_beside(const Problem& problem) {
+  return joined(problem.axes.kept, Joins::in).back().size > problem.axes.kept.back().size;
+}
+
 std::vector<Axis> widened(const Problem& problem) {
   std::vector<Axis> axes = problem.axes.kept;
-  axes.back().size = pitch_of(problem);
+  if (has_gaps(problem)) axes.back().size = pitch_of(problem);
   return axes;
 }
 
@@ -68,46 +75,54 @@ Buffer behind(Buffer buffer, Index bytes) {
 }  // namespace
 
 // Columns of one array of lines pay up to four lines of memory, those of several up to two: sums f32 on a Zen 5 of 50
-// of every 51, [300000,50] axis 0, 2.7 and 1.3 ms; of [500,1000,20] axis 1 2.4 and 1.2, [2000,64,60] 1.0 and 1.3.
-Verdict can_over_gaps(const Problem& problem, const DeviceFacts& device) {
-  constexpr Index kWidestBytes = 256, kWidestOfMany = 128, kFewestRows = 64, kWorthStates = Index{1} << 12;
+// of every 51, [300000,50] axis 0, 2.7 and 1.3 ms; [500,1000,20] axis 1 2.4 and 1.2, [2000,64,60] 1.0 and 1.3. Where
+// others lie beside them, up to what a strip holds: [400,1000,20] transposed, axis 0, 0.7 and 0.5.
+Verdict can_wide_columns(const Problem& problem, const DeviceFacts& device) {
+  constexpr Index kWidestBytes = 256, kWidestOfMany = 128, kWidestBeside = 4096;
+  constexpr Index kFewestRows = 64, kWorthStates = Index{1} << 12;
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (device.kind != DeviceKind::cpu) return no("a GPU has no need of it: its lanes lie beside each other's gaps");
   if (problem.kind != RequestKind::reduce) return no("a softmax has results for elements alone");
-  if (folds_an_index(problem.fold)) return no("an index counts elements, not gaps");
   if (problem.axes.kept.empty() || problem.axes.reduced.empty()) return no("no lines of columns are folded");
   const Axis& column = problem.axes.kept.back();
-  const Index pitch = pitch_of(problem);
-  if (column.in != 1 || pitch <= column.size) return no("there are no gaps between lines of columns");
-  const Index widest = problem.axes.kept.size() == 1 ? kWidestBytes : kWidestOfMany;
+  if (column.in != 1) return no("columns are no neighbours");
+  const bool gaps = has_gaps(problem);
+  if (gaps && folds_an_index(problem.fold)) return no("an index counts elements, not gaps");
+  if (!gaps && !has_others_beside(problem)) return no("nothing lies beside its columns");
+  const Index widest = !gaps ? kWidestBeside : problem.axes.kept.size() == 1 ? kWidestBytes : kWidestOfMany;
   const bool narrow = column.size * static_cast<Index>(size_bytes(problem.input)) <= widest;
-  if (pitch > 2 * column.size || !narrow) return unwise("gaps are wider than columns, or columns wide enough");
+  if (pitch_of(problem) > 2 * column.size || !narrow)
+    return unwise("gaps are wider than columns, or columns wide enough");
   const bool many = problem.axes.reduced_elements() >= kFewestRows && problem.inputs >= kWorthStates;
   return many ? yes() : unwise("too few rows are folded");
 }
 
-Schedule build_over_gaps(const Problem& problem, const DeviceFacts& device) {
-  const Problem all = over_all_columns(problem);
+Schedule build_wide_columns(const Problem& problem, const DeviceFacts& device) {
+  const bool gaps = has_gaps(problem);
+  const Problem all =
+      gaps ? over_all_columns(problem) : with_axes(problem, joined(problem.axes.kept, Joins::in), problem.axes.reduced);
   Schedule schedule = cheapest(all, device);
   const Index state = state_bytes(problem.fold, problem.accumulate), outputs = elements(problem.axes.kept);
   WorkspaceLayout workspace(schedule);
   const Buffer wide = workspace.place(Checked(elements(all.axes.kept)) * state);
-  const Buffer both = workspace.place(Checked(outputs) * 2 * state);
   leave_states(schedule.steps.back(), wide);
 
-  const Problem last = of_last_rows(problem);
-  Step rest = fold_to_share("over_gaps", last, preferred_body(last, device), device);
-  leave_states(rest, behind(both, outputs * state));
-
-  Step whole = fold_to_share("over_gaps", problem, Body::columns, device);
+  Step whole = fold_to_share("wide_columns", problem, Body::columns, device);
   Step pick = merge_step(whole, wide, 1);
   const std::vector<Axis> places = dense_axes(widened(problem));
   for (std::size_t i = 0; i < places.size(); ++i) pick.kept[i].in = places[i].in;
   pick.reduced = {};
-  leave_states(pick, both);
-
-  whole.outputs_side_by_side = true;
-  schedule.steps.insert(schedule.steps.end(), {std::move(rest), std::move(pick), merge_step(whole, both, 2)});
+  if (gaps) {
+    const Buffer both = workspace.place(Checked(outputs) * 2 * state);
+    const Problem last = of_last_rows(problem);
+    Step rest = fold_to_share("wide_columns", last, preferred_body(last, device), device);
+    leave_states(rest, behind(both, outputs * state));
+    leave_states(pick, both);
+    whole.outputs_side_by_side = true;
+    schedule.steps.insert(schedule.steps.end(), {std::move(rest), std::move(pick), merge_step(whole, both, 2)});
+  } else {
+    schedule.steps.push_back(std::move(pick));
+  }
   workspace.finish(schedule);
   return schedule;
 }
