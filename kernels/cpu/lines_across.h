@@ -56,7 +56,7 @@ class LinesAcross {
     const Index pitch = groups * kWidth;
     for (int g = 0; g < groups; ++g)
       for (int k = 0; k < n; k += kWidth)
-        turn<T>(from + k * pitch + g * kWidth, pitch, ColumnPlace<V>::first(g, columns), k);
+        turn<T>(from + k * pitch + g * kWidth, pitch, ColumnPlace<V>::first(g, columns), k, n - 1 - k);
     for (Index c = 0; c < columns; ++c) stream_lines<T>(c, n);
     next_ = reinterpret_cast<std::byte*>(to + n);
   }
@@ -73,12 +73,12 @@ class LinesAcross {
     }
   }
 
-  /// A square: rows k and on of kWidth columns, behind what these have already. What stands for rows beyond the last is
-  /// overwritten by the next.
+  /// A square: rows k and on of kWidth columns, behind what these have already. What stands for rows beyond the `last`
+  /// of them is overwritten by the next.
   template <class T>
-  [[gnu::flatten, gnu::noinline]] void turn(const A* from, Index pitch, Index column, int k) {
+  [[gnu::flatten, gnu::noinline]] void turn(const A* from, Index pitch, Index column, int k, int last) {
     V v[kWidth];
-    unrolled<kWidth>([&](auto j) { v[j] = load<V>(from + j * pitch); });
+    unrolled<kWidth>([&](auto j) { v[j] = load<V>(from + std::min<int>(j, last) * pitch); });
     transpose_squares<kWidth>(v);
     const int columns = static_cast<int>(std::min<Index>(kWidth, columns_ - column));
     unrolled<kWidth>([&](auto i) {
