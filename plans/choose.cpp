@@ -47,18 +47,6 @@ Result<Choice> forced(const Problem& problem, const PlanOptions& options, Choice
 
 }  // namespace
 
-Schedule cheapest(const Problem& problem, const DeviceFacts& device) {
-  Schedule best;
-  double least = 0;
-  for (const Strategy& row : strategies()) {
-    Built built = build(row, problem, device);
-    if (built.verdict.kind != Verdict::Kind::yes) continue;
-    const double rank = microseconds(built.schedule, ranking_facts(device));
-    if (best.steps.empty() || rank < least) least = rank, best = std::move(built.schedule);
-  }
-  return best;
-}
-
 Result<Choice> choose(const Problem& problem, const PlanOptions& options) {
   const DeviceFacts& device = options.device;
   if (device.kind == DeviceKind::cuda)

@@ -20,9 +20,6 @@ struct Choice {
   std::vector<Candidate> candidates;  ///< in the order of the table, the chosen one included
 };
 
-/// The schedule of the strategy that would be chosen.
-Schedule cheapest(const Problem& problem, const DeviceFacts& device);
-
 /// Refuses when options.strategy names no row of the table, or one that cannot do this problem.
 Result<Choice> choose(const Problem& problem, const PlanOptions& options);
 

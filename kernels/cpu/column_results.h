@@ -89,7 +89,7 @@ class TileOutput {
                    .past_caches = step.past_caches},
         direct_(step.output == kTypeOf<A> && elsewhere_.column == 1 && columns_ >= kWidth),
         past_caches_(direct_ && step.past_caches),
-        lines_(LinesAcross<A>::suit(step) ? &lines : nullptr) {}
+        lines_(lines.suit() ? &lines : nullptr) {}
 
   bool is_direct() const { return direct_; }
 
@@ -146,8 +146,7 @@ class TileOutput {
       alignas(64) A mapped[kTileRows * kGroups * kWidth];
       for (int r = 0; r < rows.count; ++r)
         for (int g = 0; g < kGroups; ++g) store(mapped + (r * kGroups + g) * kWidth, result(r, g));
-      if (lines_ != nullptr)
-        return lines_->add(elsewhere_.type, to_, elsewhere_.column, columns_, rows, kGroups, mapped);
+      if (lines_ != nullptr) return lines_->add(to_, elsewhere_.column, columns_, rows, kGroups, mapped);
       return write_rows(elsewhere_, to_, columns_, rows, kGroups, mapped);
     }
     with_put<kGroups>(rows, ends, [&](const auto& put) {

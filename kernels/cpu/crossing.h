@@ -70,8 +70,8 @@ template <int kSlots, bool kStreams, class T, class V>
       }
       return;
     }
-  constexpr int kHalf =
-      std::max(1, kSlots / 2);  // two copies of a known length: of an unknown one none waits for its store
+  // Two copies of a known length: of an unknown one each waits for its store.
+  constexpr int kHalf = std::max(1, kSlots / 2);
   alignas(64) T all[kWidth * kSlots];
   unrolled<kSlots>([&](auto i) { store_elements(all + i * kWidth, v[i]); });
   for (int i = 0; i < runs.count; ++i) {

@@ -3,13 +3,13 @@
 #pragma once
 #include "kernels/cpu/column_results.h"
 #include "kernels/cpu/odometer.h"
-#include "kernels/cpu/stream.h"
+#include "kernels/cpu/sink.h"
 
 namespace ndfold::simd {
 
 /// An axis of a map. `state`: from one state to the next, 0 where the axis is reduced.
 struct MappedAxis {
-  Index size = 1, in = 0, out = 0, state = 0;
+  Index size, in, out, state;
 };
 
 /// Blocks: tiles of the axis that is near in the input and the axis that is near in the output, line by line of all
@@ -92,17 +92,6 @@ class CrossingTiles {
   Index along_step_ = 1, across_step_ = 1, along_tiles_ = 1, across_tiles_ = 1, blocks_ = 0;
 };
 
-/// n elements that fill lines of memory, but for the ends.
-template <class T>
-void stream_run(const T* from, T* to, Index n) {
-  constexpr Index kWidth = kLanes<LanesOf<NumberOf<T>>>;
-  const Index head = std::min(unaligned_elements(to), n);
-  std::copy_n(from, head, to);
-  Index i = head;
-  for (; i + kWidth <= n; i += kWidth) stream_line(to + i, from + i);
-  std::copy_n(from + i, n - i, to + i);
-}
-
 /// The numbers of a Normalizer of each line of a tile, along the axis whose states differ.
 template <class A>
 struct TileNumbers {
@@ -156,8 +145,8 @@ class CrossingMap {
     if (!step_.past_caches) return turn(at, x, ahead, to, out);
     const Index pitch = tiles_.are_dense() ? out : tiles_.across_step() + kWidth;
     turn(at, x, ahead, turned_, pitch);
-    if (tiles_.are_dense()) return stream_run(turned_, to, at.along * at.across);
-    for (Index i = 0; i < at.along; ++i) stream_run(turned_ + i * pitch, to + i * out, at.across);
+    if (tiles_.are_dense()) return stream_run(to, at.along * at.across, turned_);
+    for (Index i = 0; i < at.along; ++i) stream_run(to + i * out, at.across, turned_ + i * pitch);
   }
 
   /// Squares where there are lines enough for them; the last of either axis overlap those before.

@@ -89,7 +89,7 @@ void map_tiles(const Arguments& step, Index index) {
   const ColumnBlock block(step, index);
   const TileLeaves leaves(step, block.begin, block.end);
   TileWalk<A> tiles(step, index, index + 1);
-  LinesAcross<A> lines;
+  LinesAcross<A> lines(step);
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
     any = tiles.next(next);
@@ -101,7 +101,7 @@ void map_tiles(const Arguments& step, Index index) {
                                  TileNormalizer<A>(kMap, states, kGroups, step.alpha), lines);
     });
   }
-  lines.flush(step.output);
+  lines.flush();
 }
 
 template <MapKind kMap, class A>

@@ -12,7 +12,7 @@ class LinesAcross {
   static constexpr int kWidth = kLanes<V>;
 
  public:
-  LinesAcross() = default;
+  explicit LinesAcross(const Arguments& step) : type_(step.output), suit_(suit(step)) {}
   LinesAcross(const LinesAcross&) = delete;
   LinesAcross& operator=(const LinesAcross&) = delete;
 
@@ -26,9 +26,12 @@ class LinesAcross {
     return line > kWidth || column.out % line != 0 || !begins_line(step.out);
   }
 
+  /// Whether this step's do.
+  bool suit() const { return suit_; }
+
   /// Rows of `groups` groups of lanes at `from` (ColumnPlace), columns `stride` elements apart.
-  void add(DType type, std::byte* to, Index stride, Index columns, const RowOffsets& rows, int groups, const A* from) {
-    visit_elements<A>(type, [&]<class T>(T) {
+  void add(std::byte* to, Index stride, Index columns, const RowOffsets& rows, int groups, const A* from) {
+    visit_elements<A>(type_, [&]<class T>(T) {
       for (int r = 0; r < rows.count;) {
         const int n = neighbours(rows.out, r, rows.count, sizeof(T), rows.count);
         add_run<T>(reinterpret_cast<T*>(to + rows.out[r]), stride, columns, n, groups, from + r * groups * kWidth);
@@ -38,8 +41,8 @@ class LinesAcross {
   }
 
   /// Writes what waits.
-  void flush(DType type) {
-    visit_elements<A>(type, [&]<class T>(T) { flush_run<T>(); });
+  void flush() {
+    visit_elements<A>(type_, [&]<class T>(T) { flush_run<T>(); });
   }
 
  private:
@@ -115,6 +118,8 @@ class LinesAcross {
   /// Of a column: what its line has already, a leaf, and what the last square has beyond it.
   static constexpr Index kBytesOfColumn = kLineBytes + (kTileRows + kWidth) * Index{sizeof(A)};
 
+  DType type_;
+  bool suit_;
   Index columns_ = 0;
   std::byte* next_ = nullptr;         // where the first column goes on
   std::byte* line_[kTileColumns<A>];  // that each column fills

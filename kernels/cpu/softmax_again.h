@@ -36,7 +36,7 @@ void softmax_again(const Arguments& step, Index run, Index first, Index last) {
   using V = LanesOf<A>;
   const TileLeaves leaves(step, 0, elements(step.reduced));
   TileWalk<A> tiles(step, first, last);
-  LinesAcross<A> lines;
+  LinesAcross<A> lines(step);
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
     any = tiles.next(next);
@@ -49,7 +49,7 @@ void softmax_again(const Arguments& step, Index run, Index first, Index last) {
       map_tile<kMap, kGroups, A>(step, leaves, tile, any ? next.in : tile.in, by, lines);
     });
   }
-  lines.flush(step.output);
+  lines.flush();
   finish_streams();
 }
 

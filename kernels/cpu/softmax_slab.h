@@ -18,7 +18,8 @@ class SlabSoftmax {
 
  public:
   /// Columns are each an output's own, or `run` of them that lie side by side are one output's.
-  SlabSoftmax(const Arguments& step, Index run) : step_(step), leaves_(step, 0, elements(step.reduced)), run_(run) {}
+  SlabSoftmax(const Arguments& step, Index run)
+      : step_(step), leaves_(step, 0, elements(step.reduced)), run_(run), lines_(step) {}
 
   /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
   void turn(const Tile& tile, const std::byte* following) {
@@ -36,7 +37,7 @@ class SlabSoftmax {
     RowsOfTile rows(step_, 0, leaves_.rows());
     for (Index at = 0; groups_ > 0 && rows.next(offsets); ++at)
       with_groups(groups_, [&](auto count) { write<count()>(at, offsets); });
-    lines_.flush(step_.output);
+    lines_.flush();
     groups_ = 0;
   }
 

@@ -70,11 +70,8 @@ bool suits_columns_in_bundles(const Problem&, const DeviceFacts&);
 /// Whether lines of few columns and few rows had better be folded by lanes of a warp.
 bool suits_columns_in_lanes(const Problem&, const DeviceFacts&);
 
-/// Whether the results of a CPU's softmax had better be turned by tiles of a map.
-bool suits_map_across(const Problem&, const DeviceFacts&);
-
-/// `verdict`, or which other way a CPU had better go.
-Verdict or_better_on_cpu(Verdict verdict, const Problem&, const DeviceFacts&);
+/// Yes, or which other way than `strategy` a CPU had better go.
+Verdict or_better_on_cpu(std::string_view strategy, const Problem&, const DeviceFacts&);
 
 /// Whether a row is short enough for a warp: its registers hold it, or some batches of it are all.
 bool fits_warp(const Problem&);

@@ -143,9 +143,8 @@ Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (device.kind == DeviceKind::cpu) {
-    if (suits_map_across(problem, device)) return unwise("its results lie across its elements");
-    if (can_wide_columns(problem, device).kind == Verdict::Kind::yes)
-      return unwise("what lies beside its columns is folded, too");
+    const Verdict verdict = or_better_on_cpu("columns_first", problem, device);
+    if (verdict.kind != Verdict::Kind::yes) return verdict;
     return pays_on_cpu(problem, device) ? yes() : unwise("a CPU takes such runs as they are");
   }
   if (!is_softmax(problem) && has_many_kernels(problem) && has_whole_runs(problem))

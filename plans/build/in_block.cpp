@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kLoadsOfAnyLine = 4;  // of a lane that keeps its part of a line wherever it lies: kernels/cuda/catalog.h
 
-Verdict shared_or(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
+Verdict shared_or(std::string_view strategy, Verdict verdict, const Problem& problem, const DeviceFacts& device) {
   if (verdict.kind != Verdict::Kind::yes) return verdict;
-  verdict = or_better_on_cpu(std::move(verdict), problem, device);
+  verdict = or_better_on_cpu(strategy, problem, device);
   if (verdict.kind != Verdict::Kind::yes || !wants_split(problem, device)) return verdict;
   return unwise("its few blocks would leave cores idle");
 }
@@ -84,7 +84,7 @@ Verdict can_rows_in_block(const Problem& problem, const DeviceFacts& device) {
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   if (apt.kind == Verdict::Kind::yes && suits_warps(problem, device))
     return unwise("a warp has registers enough for a row");
-  return shared_or(apt, problem, device);
+  return shared_or("rows_in_block", apt, problem, device);
 }
 
 Schedule build_rows_in_block(const Problem& problem, const DeviceFacts& device) {
@@ -98,7 +98,7 @@ Verdict can_columns_in_block(const Problem& problem, const DeviceFacts& device) 
     return unwise("such lines come in bundles");
   if (apt.kind == Verdict::Kind::yes && suits_columns_in_lanes(problem, device))
     return unwise("lanes of a warp are enough for so short a line");
-  return shared_or(apt, problem, device);
+  return shared_or("columns_in_block", apt, problem, device);
 }
 
 Schedule build_columns_in_block(const Problem& problem, const DeviceFacts& device) {

@@ -53,19 +53,6 @@ bool pays(const Crossing& crossing, const Problem& problem) {
 
 }  // namespace
 
-bool suits_map_across(const Problem& problem, const DeviceFacts& device) {
-  return device.kind == DeviceKind::cpu && can_map_across(problem, device).kind == Verdict::Kind::yes;
-}
-
-Verdict or_better_on_cpu(Verdict verdict, const Problem& problem, const DeviceFacts& device) {
-  if (verdict.kind != Verdict::Kind::yes || device.kind != DeviceKind::cpu) return verdict;
-  if (suits_map_across(problem, device)) return unwise("its results lie across its elements");
-  if (can_wide_columns(problem, device).kind == Verdict::Kind::yes)
-    return unwise("what lies beside its columns is folded, too");
-  if (can_columns_first(problem, device).kind == Verdict::Kind::yes) return unwise("its runs are folded as columns");
-  return verdict;
-}
-
 Verdict can_map_across(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.kind != RequestKind::softmax) return no("only a softmax is mapped");
@@ -76,7 +63,7 @@ Verdict can_map_across(const Problem& problem, const DeviceFacts& device) {
 }
 
 Schedule build_map_across(const Problem& problem, const DeviceFacts& device) {
-  Schedule schedule = cheapest(reduction_of(problem), device);
+  Schedule schedule = choose(reduction_of(problem), {.device = device}).value().schedule;
   Step whole = fold_step(problem, Body::columns, tuning_for(device, question_of("map_across", problem)));
   whole.kernel.source = SourceKind::dense;
   WorkspaceLayout workspace(schedule);

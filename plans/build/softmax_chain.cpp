@@ -43,7 +43,7 @@ struct Chain {
 Verdict can_softmax_chain(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.kind != RequestKind::softmax) return no("this is not a softmax");
-  return or_better_on_cpu(yes(), problem, device);
+  return or_better_on_cpu("softmax_chain", problem, device);
 }
 
 Schedule build_softmax_chain(const Problem& problem, const DeviceFacts& device) {

@@ -208,7 +208,7 @@ Verdict can_split(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
   if (problem.axes.reduced_elements() < 2) return no("nothing is folded");
   if (is_cpu(device))
-    return wants_split(problem, device) ? or_better_on_cpu(yes(), problem, device)
+    return wants_split(problem, device) ? or_better_on_cpu("split", problem, device)
                                         : unwise("whole outputs keep every core busy");
   if (problem.kind == RequestKind::softmax) {
     const bool columns = preferred_body(problem, device) == Body::columns;

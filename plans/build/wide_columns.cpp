@@ -101,7 +101,7 @@ Schedule build_wide_columns(const Problem& problem, const DeviceFacts& device) {
   const bool gaps = has_gaps(problem);
   const Problem all =
       gaps ? over_all_columns(problem) : with_axes(problem, joined(problem.axes.kept, Joins::in), problem.axes.reduced);
-  Schedule schedule = cheapest(all, device);
+  Schedule schedule = choose(all, {.device = device}).value().schedule;
   const Index state = state_bytes(problem.fold, problem.accumulate), outputs = elements(problem.axes.kept);
   WorkspaceLayout workspace(schedule);
   const Buffer wide = workspace.place(Checked(elements(all.axes.kept)) * state);

@@ -31,7 +31,9 @@ void expect_rows(const Case& item) {
   ASSERT_LE(span, item.stride);
   std::vector<T> out(static_cast<std::size_t>(item.shift + item.columns * item.stride + 64), T(-77.f)), want = out;
   const auto number = [&](int r, Index c) { return static_cast<float>((r * 31 + c * 7) % 120); };
-  simd::LinesAcross<A> lines;
+  cpu::Arguments step;
+  step.output = simd::kTypeOf<T>;
+  simd::LinesAcross<A> lines(step);
   const int groups = static_cast<int>(simd::ColumnPlace<V>::groups(item.columns));
   int done = 0;
   for (const int rows : item.leaves) {
@@ -48,11 +50,11 @@ void expect_rows(const Case& item) {
           want[static_cast<std::size_t>(item.shift + c * item.stride + place_of(done + r))] = T(number(done + r, c));
         }
     }
-    lines.add(simd::kTypeOf<T>, reinterpret_cast<std::byte*>(out.data() + item.shift), item.stride, item.columns,
-              offsets, groups, from.data());
+    lines.add(reinterpret_cast<std::byte*>(out.data() + item.shift), item.stride, item.columns, offsets, groups,
+              from.data());
     done += rows;
   }
-  lines.flush(simd::kTypeOf<T>);
+  lines.flush();
   for (std::size_t i = 0; i < out.size(); ++i)
     ASSERT_EQ(static_cast<float>(out[i]), static_cast<float>(want[i]))
         << item.columns << " columns, " << item.stride << " apart, " << count << " rows, run " << item.run << ", at "
@@ -88,11 +90,11 @@ TEST(lines_across, of_one_tile_after_another) {
   simd::RowOffsets rows;
   rows.count = 40;
   for (int r = 0; r < rows.count; ++r) rows.out[r] = r * Index{sizeof(float)};
-  simd::LinesAcross<float> lines;
+  simd::LinesAcross<float> lines{cpu::Arguments()};
   for (Index tile = 0; tile < 2; ++tile)
-    lines.add(DType::f32, reinterpret_cast<std::byte*>(out.data() + 3 + tile * kWidth * kStride), kStride, kWidth, rows,
-              1, from.data());
-  lines.flush(DType::f32);
+    lines.add(reinterpret_cast<std::byte*>(out.data() + 3 + tile * kWidth * kStride), kStride, kWidth, rows, 1,
+              from.data());
+  lines.flush();
   for (Index c = 0; c < 2 * kWidth; ++c)
     for (Index r = 0; r < kStride; ++r) {
       const float want = r < rows.count ? from[static_cast<std::size_t>(r * kWidth + c % kWidth)] : -77;
