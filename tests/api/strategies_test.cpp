@@ -115,7 +115,6 @@ TEST(strategies, wide_columns_of_gaps) {
                      << name(op) << ' ' << name(dtype) << ' ' << ::testing::PrintToString(item.sizes));
         Array in(lines_with_gaps(dtype, item.sizes, item.pitch), 3);
         fill(in, Values::mixed);
-        const Fence fence(in);
         Array out(dense(default_output(op, dtype), output_sizes(item.sizes, item.axes)), 1);
         EXPECT_EQ(expect_right(ReduceSpec{.op = op, .axes = item.axes}, in, out).strategy, "wide_columns");
       }
@@ -136,7 +135,6 @@ TEST(strategies, wide_columns_of_turned_results) {
         std::swap(view.strides[last], view.strides[last - 1]);
         Array in(view, 3);
         fill(in, spec.op == ReduceOp::prod ? Values::factors : Values::mixed);
-        const Fence fence(in);
         Array out(dense(default_output(spec.op, dtype), output_sizes(view.sizes, spec.axes)), 1);
         EXPECT_EQ(expect_right(spec, in, out).strategy, "wide_columns");
       }
@@ -158,7 +156,6 @@ TEST(strategies, map_across_of_views) {
         std::swap(view.strides[last], view.strides[last - 1]);
         Array in(view, 5), out(dense(dtype, view.sizes), 3);
         fill(in, Values::mixed);
-        const Fence fence(in);
         const SoftmaxSpec spec{.axes = item.axes, .kind = kind, .scale = 0.7, .alpha = 1.3};
         EXPECT_EQ(expect_right(spec, in, out).strategy, "map_across");
       }
