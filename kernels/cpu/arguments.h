@@ -12,6 +12,12 @@ struct AxisList {
   int rank = 0;
 };
 
+struct Arguments;
+
+/// Runs the blocks [first, last) of a step. Blocks are independent; their results do not depend on how they are
+/// grouped.
+using Run = void (*)(const Arguments&, Index first, Index last);
+
 /// A step with its buffers. `in` and `out` already include the step's offsets.
 struct Arguments {
   const std::byte* in = nullptr;
@@ -30,11 +36,8 @@ struct Arguments {
   bool past_caches = false;       ///< the step moves more than the caches hold: stores had better not go through them
   bool from_memory = false;       ///< it reads more than the caches hold
   Index waiting_bytes = 1 << 20;  ///< more powers than these had better be made twice than wait for their sum
+  Run of_tiles = nullptr;         ///< what folds columns that a kernel brought together
 };
-
-/// Runs the blocks [first, last) of a step. Blocks are independent; their results do not depend on how they are
-/// grouped.
-using Run = void (*)(const Arguments&, Index first, Index last);
 
 /// After size-1 axes are gone every axis has at least two elements, and no tensor has 2^63: 62 axes are the most there
 /// is.

@@ -13,6 +13,7 @@ struct Kernel {
   Index blocks = 0;    ///< independent blocks of this step
   Index together = 1;  ///< so many of them share lanes: apart, most lanes would idle
   Index stretch = 1;   ///< so many of them read memory in one stretch after the other: who takes fewer, shorter ones
+  Run of_tiles = nullptr;  ///< what `run` calls for what it brought together: Arguments::of_tiles
 };
 
 struct Catalog {

@@ -81,7 +81,10 @@ class ColumnRows {
       if (direct_)
         for (int i = 0; i < count + kMostAhead; ++i) row_[r + i] = reinterpret_cast<const T*>(at + i * pitch);
       else
-        for (int i = 0; i < count; ++i) row_[r + i] = staged(at + i * pitch, r + i);
+        for (int i = 0; i < count; ++i) {
+          ask_for(at + (i + kStagedAhead) * pitch);
+          row_[r + i] = staged(at + i * pitch, r + i);
+        }
       r += count;
     }
     left_ -= rows;
@@ -107,7 +110,16 @@ class ColumnRows {
   }
 
   static constexpr Index kNear = 1 << 20;  // bytes of all elements: a second cache may hold them
+  static constexpr Index kStagedAhead = 2, kMostAsked = 8 << 10;
   static constexpr Index kLeastAhead = 4, kMostAhead = kLeafRows;
+
+  /// The lines of a row that is staged soon.
+  [[gnu::always_inline]] void ask_for(const std::byte* row) const {
+    const Index bytes = std::abs(stride_) * columns_ * static_cast<Index>(size_bytes(type_));
+    if (bytes > kMostAsked) return;
+    const std::byte* const first = stride_ < 0 ? row - bytes : row;
+    for (Index line = 0; line < bytes; line += 64) __builtin_prefetch(first + line);
+  }
 
   const T* staged(const std::byte* at, int r) {
     if constexpr (kNeverStaged<T>) {

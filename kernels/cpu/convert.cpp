@@ -1,5 +1,8 @@
 #include "kernels/cpu/convert.h"
 
+#include "kernels/cpu/near_strides.h"
+
+#include <algorithm>
 #include <cmath>
 
 namespace ndfold::simd {
@@ -115,20 +118,44 @@ void each(Index n, Index stride, Step&& step) {
     for (Index i = 0; i < n; ++i) step(i, i * stride);
 }
 
+// Calls work(dense elements of T, how many, the first of them) for all n, some at a time.
+template <class T, class Work>
+void each_brought_together(const std::byte* from, Index stride, Index n, const Work& work) {
+  constexpr Index kAtOnce = 512, kBytes = sizeof(T);
+  if (stride == 1) return work(from, n, Index{0});
+  WordOf<sizeof(T)> some[kAtOnce];
+  for (Index i = 0; i < n; i += kAtOnce) {
+    const Index count = std::min(kAtOnce, n - i);
+    gather_words(from + i * stride * kBytes, stride, count, some);
+    work(reinterpret_cast<const std::byte*>(some), count, i);
+  }
+}
+
+template <class T, class A>
+void load_dense(const std::byte* from, Index n, A* to) {
+  Index i = 0;
+  if constexpr (kIs16BitFloat<T> && std::is_same_v<A, float>) i = widen_lanes<T>(from, n, to);
+  for (; i < n; ++i) to[i] = from_element<A>(read<T>(from, i));
+}
+
 }  // namespace
 
 template <class A>
 void load_run(DType type, const std::byte* from, Index stride, Index n, A* to) {
   visit(type, [&]<class T>(T) {
-    Index done = 0;
-    if constexpr (kIs16BitFloat<T> && std::is_same_v<A, float>)
-      if (stride == 1) done = widen_lanes<T>(from, n, to);
-    each(n - done, stride, [&](Index i, Index at) { to[done + i] = from_element<A>(read<T>(from, done + at)); });
+    if constexpr (std::is_same_v<T, A>)
+      if (stride != 1) return gather_words(from, stride, n, reinterpret_cast<WordOf<sizeof(T)>*>(to));
+    each_brought_together<T>(from, stride, n,
+                             [&](const std::byte* some, Index count, Index i) { load_dense<T>(some, count, to + i); });
   });
 }
 
 void load_truth(DType type, const std::byte* from, Index stride, Index n, std::uint8_t* to) {
-  visit(type, [&]<class T>(T) { each(n, stride, [&](Index i, Index at) { to[i] = is_nonzero(read<T>(from, at)); }); });
+  visit(type, [&]<class T>(T) {
+    each_brought_together<T>(from, stride, n, [&](const std::byte* some, Index count, Index first) {
+      for (Index i = 0; i < count; ++i) to[first + i] = is_nonzero(read<T>(some, i));
+    });
+  });
 }
 
 template <class A>

@@ -1,6 +1,7 @@
 // Short runs of integers of many outputs, in the order in which they lie in memory. Their folds are exact: no order
 // matters, and each run becomes one number at once.
 #pragma once
+#include "kernels/cpu/find_integer.h"
 #include "kernels/cpu/fold_bundles.h"
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/turns.h"
@@ -110,7 +111,7 @@ template <template <class> class F, class T>
       const T* x = runs[i] + row.in();
       const T here = extremum_of_run<Values>(x, run.size, again);
       if (r > 0 && Values().combine(best[i].value, here) == best[i].value) continue;
-      best[i] = {here, row.out() + find_same<F<T>>(x, run.size, here) * run.out};
+      best[i] = {here, row.out() + find_integer(x, run.size, here) * run.out};
     }
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/column_leaf.h"
 #include "kernels/cpu/column_walk.h"
 #include "kernels/cpu/elements.h"
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/short_results.h"
 
 namespace ndfold::simd {
@@ -96,6 +97,29 @@ template <int kGroups, class FoldOf, class RowAt>
   return all;
 }
 
+/// Sums of raised powers (raised_power.h).
+struct RaisedSum : Sum<Lanes<float>> {
+  Lanes<float> scale;
+  Lanes<float> map(Lanes<float> x, Index) const { return RaisedPower::of_scaled(x * scale); }
+};
+
+/// logsumexp around 0: whether that was right for all.
+template <int kGroups, class RowAt>
+[[gnu::always_inline]] inline bool short_raised(Lanes<float> scale, int count, const RowAt& at,
+                                                OfGroups<MaxAndSum<Lanes<float>>, kGroups>& states) {
+  RaisedSum fold;
+  fold.scale = scale;
+  const auto sums = fold_short<kGroups>([&](int) { return fold; }, count, at);
+  const TameSums is_tame(1, count);
+  Mask<float> tame = is_tame(sums.of[0]);
+  for (int g = 1; g < kGroups; ++g) tame = both(tame, is_tame(sums.of[g]));
+  for (int g = 0; g < kGroups; ++g) {
+    const auto logarithm = TameSums::logarithm(sums.of[g]);
+    states.of[g] = {logarithm.shift + logarithm.rest, splat<Lanes<float>>(1)};
+  }
+  return are_all(tame);
+}
+
 /// The states of some groups.
 template <int kGroups, class LaneFold, class RowAt>
 [[gnu::always_inline]] inline OfGroups<typename LaneFold::State, kGroups> short_states(const LaneFold& lanes, int count,
@@ -105,6 +129,8 @@ template <int kGroups, class LaneFold, class RowAt>
   if constexpr (PivotFold<LaneFold>) {
     OfGroups<V, kGroups> pivots;
     OfGroups<typename LaneFold::State, kGroups> states;
+    if constexpr (std::is_same_v<LaneFold, LogSumExp<Lanes<float>>>)
+      if (short_raised<kGroups>(lanes.scale, count, at, states)) return states;
     const auto totals = fold_short<kGroups>([&](int) { return lanes.pivot_fold(); }, count, at);
     for (int g = 0; g < kGroups; ++g) pivots.of[g] = lanes.pivot(totals.of[g], count);
     const auto around = fold_short<kGroups>([&](int g) { return lanes.around(pivots.of[g], count); }, count, at);

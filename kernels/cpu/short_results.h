@@ -2,6 +2,7 @@
 // sink, many at a time.
 #pragma once
 #include "kernels/cpu/quick_extremum.h"
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/sink.h"
 #include "kernels/folds/moments.h"
 #include "kernels/folds/norms.h"
@@ -22,6 +23,10 @@ V in_lanes(const Variance<V>& fold, const Moments<V>& state, Index n) {
   const auto total = static_cast<ScalarOf<V>>(n), rest = static_cast<ScalarOf<V>>(n > fold.ddof ? n - fold.ddof : 0);
   return rest == total ? state.variance : state.variance * splat<V>(total) / splat<V>(rest);
 }
+template <class V>
+V in_lanes(const LogSumExp<V>&, const MaxAndSum<V>& state, Index) {
+  return state.max + log_of(state.sum);
+}
 template <HasQuick Fold>
 typename Fold::Value in_lanes(const Fold&, typename Fold::Value best, Index) {
   return best;
@@ -29,7 +34,8 @@ typename Fold::Value in_lanes(const Fold&, typename Fold::Value best, Index) {
 template <template <class> class F, class V>
 inline constexpr bool kEndsInLanes =
     HasQuick<F<V>> || std::is_same_v<F<V>, Sum<V>> || std::is_same_v<F<V>, SumOfSquares<V>> ||
-    std::is_same_v<F<V>, L1<V>> || std::is_same_v<F<V>, Mean<V>> || std::is_same_v<F<V>, Variance<V>>;
+    std::is_same_v<F<V>, L1<V>> || std::is_same_v<F<V>, LogSumExp<V>> || std::is_same_v<F<V>, Mean<V>> ||
+    std::is_same_v<F<V>, Variance<V>>;
 
 /// Takes the states of columns that lie side by side in the output. What is a result as it is goes there at once:
 /// later, many at a time, it would be in memory's way ([N,2,4096] f32: 12 GB/s, 35 so). The rest is sunk many at a

@@ -85,6 +85,13 @@ void fold_runs_as_tiles(const Arguments& step, Index first, Index last) {
 template <template <class> class F, class A>
 void fold_softmax_columns(const Arguments& step, Index first, Index last) {
   using V = LanesOf<A>;
+  if constexpr (std::is_same_v<F<A>, LogSumExp<A>>) {
+    bool is_done = false;
+    as_they_lie<F<A>, A, Loading::values>(step.input, inner(step.kept).in == 1, [&]<class T>(T) {
+      is_done = fold_if_short<F, A, Loading::values, T>(step, first, last);
+    });
+    if (is_done) return;
+  }
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   for (Index index = first; index < last; ++index) {
     const ColumnBlock block(step, index);

@@ -15,6 +15,12 @@ struct TileTarget {
 /// Whether `addresses` are all multiples of a line.
 inline bool fill_lines(const void* start, Index bits) { return begins_line(start) && bits % kLineBytes == 0; }
 
+/// The other way round.
+template <class V>
+struct Falling {
+  constexpr int operator()(int i) const { return kLanes<V> - 1 - i; }
+};
+
 /// Columns side by side, in rising order or in falling.
 template <bool kFalls, class T, class A = NumberOf<T>>
 [[gnu::flatten, gnu::noinline]] void write_along(const TileTarget& target, std::byte* to, Index columns,

@@ -43,11 +43,14 @@ struct Crossing {
 
 // Rows that turn in themselves: softmax f32 of [3000,64,64] transposed, axes 1 and 2, 72 ms by columns and 3.7 so,
 // [60000,16,16] 26 and 5.8; but [100000,5,32] 12 and 24. Columns that could not wait for their sums next to the core
-// are read twice anyway: [92231,129] axis 0 7.6 and 3.6, [4000,4096] 3.9 and 5.9.
+// are read twice anyway: [92231,129] axis 0 7.6 and 3.6, [4000,4096] 3.9 and 5.9. Where both are kept, lanes of neither
+// side are the other's: [1000,128,128] axis 0 67 and 8.4, [16,1024,1024] 156 and 12, [8,2000,1000] 43 and 18.
 bool pays(const Crossing& crossing, const Problem& problem) {
-  constexpr Index kShortest = 4, kFewestOfTile = 256, kMostThatWait = 4096;
-  if (std::min(crossing.along->size, crossing.across->size) < kShortest || crossing.kept == 2) return false;
-  if (crossing.kept == 0) return crossing.along->size * crossing.across->size >= kFewestOfTile;
+  constexpr Index kShortest = 4, kFewestOfTile = 256, kMostThatWait = 4096, kFewestOfKept = 64, kFewestOfReduced = 4;
+  const Index tile = crossing.along->size * crossing.across->size;
+  if (crossing.kept == 2) return tile >= kFewestOfKept && problem.axes.reduced_elements() >= kFewestOfReduced;
+  if (std::min(crossing.along->size, crossing.across->size) < kShortest) return false;
+  if (crossing.kept == 0) return tile >= kFewestOfTile;
   return problem.axes.reduced_elements() > kMostThatWait;
 }
 

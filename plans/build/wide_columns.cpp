@@ -30,6 +30,14 @@ bool has_others_beside(const Problem& problem) {
   return joined(problem.axes.kept, Joins::in).back().size > problem.axes.kept.back().size;
 }
 
+// Every other element is a line of one column.
+Problem in_lines(const Problem& problem) {
+  Problem lines = problem;
+  if (!problem.axes.kept.empty() && problem.axes.kept.back().in == 2)
+    lines.axes.kept.push_back({.size = 1, .in = 1, .out = 1});
+  return lines;
+}
+
 std::vector<Axis> widened(const Problem& problem) {
   std::vector<Axis> axes = problem.axes.kept;
   if (has_gaps(problem)) axes.back().size = pitch_of(problem);
@@ -77,10 +85,11 @@ Buffer behind(Buffer buffer, Index bytes) {
 // Columns of one array of lines pay up to four lines of memory, those of several up to two: sums f32 on a Zen 5 of 50
 // of every 51, [300000,50] axis 0, 2.7 and 1.3 ms; [500,1000,20] axis 1 2.4 and 1.2, [2000,64,60] 1.0 and 1.3. Where
 // others lie beside them, up to what a strip holds: [400,1000,20] transposed, axis 0, 0.7 and 0.5.
-Verdict can_wide_columns(const Problem& problem, const DeviceFacts& device) {
+Verdict can_wide_columns(const Problem& given, const DeviceFacts& device) {
   constexpr Index kWidestBytes = 256, kWidestOfMany = 128, kWidestBeside = 4096;
   constexpr Index kFewestRows = 64, kWorthStates = Index{1} << 12;
-  if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (Verdict verdict = can_fold(given); !verdict.possible()) return verdict;
+  const Problem problem = in_lines(given);
   if (device.kind != DeviceKind::cpu) return no("a GPU has no need of it: its lanes lie beside each other's gaps");
   if (problem.kind != RequestKind::reduce) return no("a softmax has results for elements alone");
   if (problem.axes.kept.empty() || problem.axes.reduced.empty()) return no("no lines of columns are folded");
@@ -97,7 +106,8 @@ Verdict can_wide_columns(const Problem& problem, const DeviceFacts& device) {
   return many ? yes() : unwise("too few rows are folded");
 }
 
-Schedule build_wide_columns(const Problem& problem, const DeviceFacts& device) {
+Schedule build_wide_columns(const Problem& given, const DeviceFacts& device) {
+  const Problem problem = in_lines(given);
   const bool gaps = has_gaps(problem);
   const Problem all =
       gaps ? over_all_columns(problem) : with_axes(problem, joined(problem.axes.kept, Joins::in), problem.axes.reduced);
@@ -114,7 +124,7 @@ Schedule build_wide_columns(const Problem& problem, const DeviceFacts& device) {
   pick.reduced = {};
   if (gaps) {
     const Buffer both = workspace.place(Checked(outputs) * 2 * state);
-    const Problem last = of_last_rows(problem);
+    const Problem last = of_last_rows(given);
     Step rest = fold_to_share("wide_columns", last, preferred_body(last, device), device);
     leave_states(rest, behind(both, outputs * state));
     leave_states(pick, both);

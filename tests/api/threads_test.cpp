@@ -10,7 +10,7 @@ namespace ndfold::test {
 namespace {
 
 constexpr const char* kStrategies[] = {"",           "rows_in_block", "columns_in_block", "split",
-                                       "map_across", "wide_columns",     "softmax_chain",    "permute_then_rows"};
+                                       "map_across", "wide_columns",  "softmax_chain",    "permute_then_rows"};
 
 struct Work {
   AnyRequest request;
@@ -28,8 +28,9 @@ struct Shape {
 };
 
 // Large enough to be split, in each orientation; sizes are no multiple of anything.
-const Shape kShapes[] = {{{300001}, {0}},   {{3, 100003}, {1}},   {{150001, 3}, {0}},     {{601, 503}, {1}},
-                         {{601, 503}, {0}}, {{7, 211, 301}, {1}}, {{67, 91, 53}, {0, 2}}, {{40007, 7}, {1}}};
+const Shape kShapes[] = {{{300001}, {0}},        {{3, 100003}, {1}}, {{150001, 3}, {0}},
+                         {{601, 503}, {1}},      {{601, 503}, {0}},  {{7, 211, 301}, {1}},
+                         {{67, 91, 53}, {0, 2}}, {{40007, 7}, {1}},  {{20011, 5, 3}, {1}}};
 
 std::vector<Work> all_work(const std::vector<ReduceOp>& ops) {
   std::vector<Work> list;

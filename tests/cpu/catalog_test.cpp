@@ -141,5 +141,24 @@ TEST_P(catalog, lacks_what_no_plan_asks_for) {
   EXPECT_EQ(state_size(FoldKind::var, DType::i32), 0);
 }
 
+TEST_P(catalog, brings_together_what_lies_in_the_way_of_lanes) {
+  const auto is_brought_together = [](Index line, Index rows, const KernelKey& key, DType type) {
+    const std::vector<Axis> kept = {{.size = 500, .in = rows * line, .out = line}, {.size = line, .in = 1, .out = 1}};
+    const std::vector<Axis> reduced = {{.size = rows, .in = line, .out = 1}};
+    cpu::Arguments step{.kept = {kept.data(), 2}, .reduced = {reduced.data(), 1}};
+    step.input = step.output = type, step.panel = 1024, step.part = rows;
+    return find_kernel(key, step).of_tiles != nullptr;
+  };
+  KernelKey key = key_of(FoldKind::logsumexp, DType::f32);
+  key.body = Body::columns;
+  EXPECT_TRUE(is_brought_together(3, 7, key, DType::f32));
+  EXPECT_FALSE(is_brought_together(100, 7, key, DType::f32)) << "lanes have a line to themselves";
+  EXPECT_FALSE(is_brought_together(3, 5000, key, DType::f32)) << "as many rows fit no tile";
+  key.source = SourceKind::states;
+  EXPECT_FALSE(is_brought_together(3, 7, key, DType::f32));
+  key = key_of(FoldKind::max, DType::u8), key.body = Body::columns;
+  EXPECT_TRUE(is_brought_together(40, 7, key, DType::u8));
+}
+
 }  // namespace
 }  // namespace ndfold::test

@@ -157,6 +157,37 @@ TEST(short_columns, variances) {
   }
 }
 
+double logarithm(const std::vector<double>& column) {
+  const double max = most(column);
+  double all = 0;
+  for (const double x : column) all += std::exp(x - max);
+  return std::isinf(max) ? max : max + std::log(all);
+}
+
+// Around 0, around maxima, and both side by side: some columns are far away, some infinite, one in a while has a NaN.
+TEST(short_columns, logarithms) {
+  for (const int far : {0, 30, 3}) {
+    const auto value = [&](std::size_t i) {
+      const std::uint64_t column = far == 0 ? 1 : hash(i % 31) % static_cast<std::uint64_t>(far);
+      if (far == 3 && hash(i) % 40 == 0) return std::numeric_limits<double>::quiet_NaN();
+      return column == 0   ? 90 + small_whole(i)
+             : column == 2 ? -std::numeric_limits<double>::infinity()
+                           : small_whole(i) / 4;
+    };
+    for (const Shape& shape : kShapes) {
+      const auto x = numbers<float>(shape, value);
+      const auto results = folded<LogSumExp, float, float, float>(shape, x, DType::f32, DType::f32, {});
+      each_column<float>(shape, x, [&](std::size_t output, const std::vector<double>& column) {
+        const bool has_nan = std::any_of(column.begin(), column.end(), [](double one) { return std::isnan(one); });
+        ASSERT_EQ(std::isnan(results[output]), has_nan) << output;
+        const double expected = logarithm(column);
+        if (has_nan || static_cast<double>(results[output]) == expected) return;
+        ASSERT_NEAR(results[output], expected, 1e-6 * (1 + std::abs(expected))) << output;
+      });
+    }
+  }
+}
+
 TEST(short_columns, the_first_of_many_ties_and_the_last) {
   const auto value = [](std::size_t i) {
     return hash(i) % 50 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(hash(i) % 3);

@@ -77,6 +77,7 @@ Arguments bind(const Step& step) {
 Program::Call call_of(const Step& step, const Catalog& catalog) {
   Program::Call call{.kernel = {}, .bound = bind(step), .in = step.in, .out = step.out, .values = step.values};
   call.kernel = catalog.find_kernel(step.kernel, call.bound);
+  call.bound.of_tiles = call.kernel.of_tiles;
   if (step.kernel.source != SourceKind::states)
     call.in_bytes = step.in_offset * static_cast<Index>(size_bytes(step.kernel.input));
   if (step.kernel.sink != SinkKind::store_state)
