@@ -19,7 +19,7 @@ enum class StatesOf { along, across, both };
 /// others.
 class CrossingTiles {
  public:
-  static constexpr Index kMostElements = 1 << 16, kMostOfAxis = 2048, kMostStates = 1 << 12;
+  static constexpr Index kMostElements = 1 << 16, kMostOfAxis = 2048, kMostStates = 1 << 13;
 
   explicit CrossingTiles(const Arguments& step) {
     Index states = 1;
@@ -92,7 +92,7 @@ class CrossingTiles {
 
   // A few lines of memory of each row; runs of the output long enough that their ends, where they part lines, are few.
   void divide(bool by_lines) {
-    constexpr Index kAlong = 64, kAcross = 128, kLongRun = 512, kFewest = 8192, kWhole = 192;
+    constexpr Index kAlong = 64, kAcross = 128, kLongRun = 512, kFewest = kMostStates, kWhole = 192;
     const Index wanted = by_lines ? kAcross : kLongRun, all = along().size, few = all <= kWhole ? all : kAlong;
     const Index least = std::max(wanted, kFewest / few);
     const Index most = states() == StatesOf::both ? kMostStates : kMostElements;
