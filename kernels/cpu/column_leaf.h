@@ -3,6 +3,7 @@
 #include "kernels/cpu/arguments.h"
 #include "kernels/cpu/guessed_rows.h"
 #include "kernels/cpu/leaf.h"
+#include "kernels/cpu/raised_power.h"
 #include "kernels/cpu/states.h"
 
 #include <algorithm>
@@ -48,6 +49,11 @@ void with_asking(Index bytes, const Work& work) {
 /// Whether elements are made wider as they are loaded: several instructions a line.
 template <class V, class Rows>
 inline constexpr bool kAreConverted = sizeof(*std::declval<Rows>().row(0)) < sizeof(ScalarOf<V>);
+/// Whether a fold itself takes as many.
+template <class Fold>
+inline constexpr bool kTakesLong = false;
+template <class V>
+inline constexpr bool kTakesLong<RaisedSum<V>> = true;
 
 /// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
 /// asks for both in kCount rows that come later first. Rows from far have a loop of their own, which asks for the next:
@@ -132,7 +138,8 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
       meet_by_halves(some, [&](State a, State b) { return fold.combine(a, b); });
       states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
     };
-    each_together<kCount, kAsk, kLanes<V>, kAreConverted<V, Rows>>(rows, r, groups, fold_group);
+    constexpr bool kIsLong = kAreConverted<V, Rows> || kTakesLong<std::decay_t<decltype(fold_of(0))>>;
+    each_together<kCount, kAsk, kLanes<V>, kIsLong>(rows, r, groups, fold_group);
   } else {
     if (kCount == kRowsAtOnce && are_guessed_from_far(rows))
       return fold_numbers_from_far<kFirst>(fold_of(0), rows, r, groups, states, std::integer_sequence<int, K...>());

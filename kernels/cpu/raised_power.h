@@ -88,6 +88,13 @@ class RaisedPower {
   V scale_;
 };
 
+/// Σ of them. Numbers are sums that are there already.
+template <class V>
+struct RaisedSum : Sum<V> {
+  V scale = splat<V>(1);
+  V map(V x, Index) const requires IsLanes<V> { return RaisedPower::of_scaled(x * scale); }
+};
+
 /// The same where scale is 1: a product fewer of the seven that an exponential has.
 struct UnscaledRaisedPower {
   [[gnu::always_inline]] Lanes<float> operator()(Lanes<float> x) const { return RaisedPower::of_scaled(x); }

@@ -97,17 +97,11 @@ template <int kGroups, class FoldOf, class RowAt>
   return all;
 }
 
-/// Sums of raised powers (raised_power.h).
-struct RaisedSum : Sum<Lanes<float>> {
-  Lanes<float> scale;
-  Lanes<float> map(Lanes<float> x, Index) const { return RaisedPower::of_scaled(x * scale); }
-};
-
 /// logsumexp around 0: whether that was right for all.
 template <int kGroups, class RowAt>
 [[gnu::always_inline]] inline bool short_raised(Lanes<float> scale, int count, const RowAt& at,
                                                 OfGroups<MaxAndSum<Lanes<float>>, kGroups>& states) {
-  RaisedSum fold;
+  RaisedSum<Lanes<float>> fold;
   fold.scale = scale;
   const auto sums = fold_short<kGroups>([&](int) { return fold; }, count, at);
   const TameSums is_tame(1, count);

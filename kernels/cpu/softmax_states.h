@@ -1,7 +1,7 @@
 // The columns body of the softmax's own fold, and of logsumexp: tiles of columns, read once.
 #pragma once
 #include "kernels/cpu/column_powers.h"
-#include "kernels/cpu/runs_as_columns.h"
+#include "kernels/cpu/raised_panels.h"
 
 namespace ndfold::simd {
 
@@ -81,6 +81,47 @@ void fold_runs_as_tiles(const Arguments& step, Index first, Index last) {
   fold_lines_of_runs<F, A, kTileColumns<A>>(step, first, last, states_of);
 }
 
+/// The columns of a block whose sums are raised, `count` from `first` on.
+template <class NumberFold>
+void sink_raised(const Arguments& step, const NumberFold& fold, const ColumnBlock& block, Index first, Index count,
+                 const float* sums) {
+  constexpr Index kAtOnce = kTileColumns<float>, kRoom = RaisedColumns::kMost + kLanes<Lanes<float>>;
+  RaisedColumns columns(sums, count);
+  MaxAndSum<float> again[kRoom];
+  for (Index c = 0; c < count && !columns.are_all_tame(); c += kAtOnce)
+    fold_narrow_tile(step, advance(block.in, step.input, first + c), std::min(kAtOnce, count - c), block.begin,
+                     block.end, again + c);
+  if constexpr (std::is_same_v<decltype(fold.finalize({}, 0)), float>)
+    if (step.sink == SinkKind::store && step.repeat == 1) {
+      float* const logarithms = columns.logarithms();
+      for (Index c = 0; c < count && !columns.are_all_tame(); ++c)
+        if (!columns.is_tame(c)) logarithms[c] = fold.finalize(again[c], step.count);
+      std::byte* const to = advance(block.out, step.output, first * block.column.out);
+      return store_run(step.output, to, block.column.out, count, logarithms);
+    }
+  MaxAndSum<float> states[kRoom];
+  columns.states(states);
+  for (Index c = 0; c < count && !columns.are_all_tame(); ++c)
+    if (!columns.is_tame(c)) states[c] = again[c];
+  sink_columns(step, fold, block, first, count, states);
+}
+
+/// Blocks from `index` on that are raised by panels: how many.
+template <template <class> class F>
+Index raise_blocks(const Arguments& step, const F<float>& fold, Index index, Index last) {
+  const ColumnBlock block(step, index, last - index);
+  if (joined_in_tile<float>(step, block) > 1) return 0;
+  Index raised = 0;
+  as_they_lie<F<float>, float, Loading::values>(step.input, inner(step.kept).in == 1, [&]<class T>(T) {
+    if (!are_raised_by_panels<T>(step, block)) return;
+    raise_panel<T>(step, block, [&](Index first, Index count, const float* sums) {
+      sink_raised(step, fold, block, first, count, sums);
+    });
+    raised = block.blocks;
+  });
+  return raised;
+}
+
 /// Blocks: line-major, then parts, then panels. F is OnlineSoftmax or finishes its state.
 template <template <class> class F, class A>
 void fold_softmax_columns(const Arguments& step, Index first, Index last) {
@@ -94,6 +135,11 @@ void fold_softmax_columns(const Arguments& step, Index first, Index last) {
   }
   const auto fold = make_fold<F<A>>({.scale = step.scale});
   for (Index index = first; index < last; ++index) {
+    if constexpr (kRaisesPowers<A>)
+      if (const Index raised = raise_blocks<F>(step, fold, index, last); raised > 0) {
+        index += raised - 1;
+        continue;
+      }
     const ColumnBlock block(step, index);
     if (const Index together = joined_in_tile<A>(step, block); together > 1) {
       MaxAndSum<A> states[kTileColumns<A>];
