@@ -57,6 +57,7 @@ template <class T>
   Index end = n;
   for (; end >= kWidth; end -= kWidth) {
     const std::byte* const here = from - (end - 1) * kBytes;
+    prefetch(here);
     const auto lanes = load_integers<Integers<T>>(here);
     const auto turned = reversed(lanes, std::make_integer_sequence<int, static_cast<int>(kWidth)>());
     std::memcpy(to + end - kWidth, &turned, sizeof turned);
@@ -76,6 +77,7 @@ template <class T>
   for (Index i = 0; i < kWidth; i += stride) mask |= 1u << i;
   Index i = 0;
   for (; i + kWidth <= n; i += each, from += each * stride * kBytes) {
+    prefetch(from);
     const auto lanes = load_integers<__m512i>(from);
     if constexpr (kBytes == 4)
       _mm512_storeu_si512(to + i, _mm512_maskz_compress_epi32(static_cast<__mmask16>(mask), lanes));
