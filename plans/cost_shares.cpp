@@ -13,9 +13,7 @@
 
 namespace ndfold {
 
-bool maps(const Step& step) {
-  return step.kernel.sink == SinkKind::softmax || step.kernel.sink == SinkKind::log_softmax;
-}
+bool maps(const Step& step) { return maps_elements(step.kernel.sink); }
 
 bool reads_twice(const Step& step) { return maps(step) && step.kernel.residency == Residency::none; }
 

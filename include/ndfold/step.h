@@ -81,6 +81,8 @@ enum class SinkKind : std::uint8_t {
   log_softmax,
 };
 
+constexpr bool maps_elements(SinkKind sink) { return sink == SinkKind::softmax || sink == SinkKind::log_softmax; }
+
 /// Who folds one output together.
 enum class Scope : std::uint8_t { lanes, block, cluster, grid };
 

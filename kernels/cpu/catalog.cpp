@@ -69,7 +69,7 @@ Kernel fold_kernel(const KernelKey& key, const Arguments& step) {
   const auto gathered = [&](Run columns) {
     return Kernel{.run = run_gathered, .blocks = TileShape(step).blocks, .together = kTiles, .of_tiles = columns};
   };
-  if (key.sink == SinkKind::softmax || key.sink == SinkKind::log_softmax) {
+  if (maps_elements(key.sink)) {
     if (gathers) return gathered(softmax_kernel(Body::columns, key.accumulate));
     return {softmax_kernel(key.body, key.accumulate), blocks};
   }

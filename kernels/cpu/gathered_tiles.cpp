@@ -3,8 +3,6 @@
 namespace ndfold::simd {
 namespace {
 
-bool is_softmax(const Arguments& step) { return step.sink == SinkKind::softmax || step.sink == SinkKind::log_softmax; }
-
 /// A reduction's axes in ascending order of the indices that argmax and argmin count by.
 struct Ascending {
   Axis axes[kMostAxes];
@@ -39,7 +37,7 @@ struct TileRows {
 
   explicit TileRows(const Arguments& step) {
     const Ascending ascending(step.reduced);
-    const bool maps = is_softmax(step);
+    const bool maps = maps_elements(step.sink);
     if (!maps) first_index = ascending.index;
     take(maps ? step.reduced : ascending.list(), maps ? 0 : ascending.in, static_cast<Index>(size_bytes(step.input)));
   }
@@ -68,7 +66,7 @@ class GatheredTiles {
         rows_(step),
         from_(tile_axes(), in_bytes_, shape_.granule, [](const Axis& axis) { return axis.in; }),
         to_(tile_axes(), out_bytes_, shape_.granule, [](const Axis& axis) { return axis.out; }),
-        maps_(is_softmax(step)),
+        maps_(maps_elements(step.sink)),
         direct_(!maps_ && to_.are_one_run()) {}
 
   void run(Index first, Index last) {
@@ -149,7 +147,7 @@ class GatheredTiles {
 enum class Work { additions, arguments, powers, softmax };
 
 Work work_of(const KernelKey& key, const Arguments& step) {
-  if (is_softmax(step)) return Work::softmax;
+  if (maps_elements(step.sink)) return Work::softmax;
   if (key.fold == FoldKind::argmax || key.fold == FoldKind::argmin) return Work::arguments;
   return key.fold == FoldKind::logsumexp ? Work::powers : Work::additions;
 }
@@ -195,7 +193,7 @@ bool pays(const KernelKey& key, const Arguments& step, Index rows) {
 // Rows that are runs are read as they lie, but for a softmax's whose results lie the other way, few side by side.
 bool have_few_lanes(const Arguments& step, Index rows) {
   constexpr Index kFew = 8, kMostRows = 64;
-  return is_softmax(step) && inner(step.reduced).out != 1 && inner(step.kept).size <= kFew && rows <= kMostRows;
+  return maps_elements(step.sink) && inner(step.reduced).out != 1 && inner(step.kept).size <= kFew && rows <= kMostRows;
 }
 
 }  // namespace
@@ -204,7 +202,7 @@ void run_gathered(const Arguments& step, Index first, Index last) { GatheredTile
 
 bool is_better_gathered(const KernelKey& key, const Arguments& step) {
   constexpr Index kFewestOutputs = 64, kFewestOfTile = 16;
-  const bool stores = step.sink == SinkKind::store || is_softmax(step);
+  const bool stores = step.sink == SinkKind::store || maps_elements(step.sink);
   if (key.source == SourceKind::states || !stores || step.parts != 1 || step.kept.rank == 0) return false;
   const Index rows = elements(step.reduced);
   if (rows < 2 || rows > TileShape::kMostRows || elements(step.kept) < kFewestOutputs) return false;

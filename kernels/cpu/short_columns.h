@@ -97,21 +97,53 @@ template <int kGroups, class FoldOf, class RowAt>
   return all;
 }
 
-/// logsumexp around 0: whether that was right for all.
+/// logsumexp around 0, and in which lanes that was right.
+template <int kGroups>
+struct ShortRaised {
+  OfGroups<MaxAndSum<Lanes<float>>, kGroups> states;
+  OfGroups<Mask<float>, kGroups> tame;
+
+  bool are_right() const {
+    Mask<float> all = tame.of[0];
+    for (int g = 1; g < kGroups; ++g) all = both(all, tame.of[g]);
+    return are_all(all);
+  }
+  /// The others' lanes come from `exact`: a column is what it is alone, whatever its neighbours are.
+  void correct(const OfGroups<MaxAndSum<Lanes<float>>, kGroups>& exact) {
+    for (int g = 0; g < kGroups; ++g) {
+      MaxAndSum<Lanes<float>>& state = states.of[g];
+      state.max = select(tame.of[g], state.max, exact.of[g].max);
+      state.sum = select(tame.of[g], state.sum, exact.of[g].sum);
+    }
+  }
+};
+
 template <int kGroups, class RowAt>
-[[gnu::always_inline]] inline bool short_raised(Lanes<float> scale, int count, const RowAt& at,
-                                                OfGroups<MaxAndSum<Lanes<float>>, kGroups>& states) {
+[[gnu::always_inline]] inline ShortRaised<kGroups> short_raised(Lanes<float> scale, int count, const RowAt& at) {
   RaisedSum<Lanes<float>> fold;
   fold.scale = scale;
   const auto sums = fold_short<kGroups>([&](int) { return fold; }, count, at);
   const TameSums is_tame(1, count);
-  Mask<float> tame = is_tame(sums.of[0]);
-  for (int g = 1; g < kGroups; ++g) tame = both(tame, is_tame(sums.of[g]));
+  ShortRaised<kGroups> raised;
   for (int g = 0; g < kGroups; ++g) {
     const auto logarithm = TameSums::logarithm(sums.of[g]);
-    states.of[g] = {logarithm.shift + logarithm.rest, splat<Lanes<float>>(1)};
+    raised.states.of[g] = {logarithm.shift + logarithm.rest, splat<Lanes<float>>(1)};
+    raised.tame.of[g] = is_tame(sums.of[g]);
   }
-  return are_all(tame);
+  return raised;
+}
+
+/// In two looks: around what the first one found.
+template <int kGroups, class LaneFold, class RowAt>
+[[gnu::always_inline]] inline OfGroups<typename LaneFold::State, kGroups> short_around(const LaneFold& lanes, int count,
+                                                                                       const RowAt& at) {
+  OfGroups<typename LaneFold::Value, kGroups> pivots;
+  OfGroups<typename LaneFold::State, kGroups> states;
+  const auto totals = fold_short<kGroups>([&](int) { return lanes.pivot_fold(); }, count, at);
+  for (int g = 0; g < kGroups; ++g) pivots.of[g] = lanes.pivot(totals.of[g], count);
+  const auto around = fold_short<kGroups>([&](int g) { return lanes.around(pivots.of[g], count); }, count, at);
+  for (int g = 0; g < kGroups; ++g) states.of[g] = lanes.join(totals.of[g], pivots.of[g], around.of[g], count);
+  return states;
 }
 
 /// The states of some groups.
@@ -120,16 +152,12 @@ template <int kGroups, class LaneFold, class RowAt>
                                                                                        const RowAt& at) {
   using V = typename LaneFold::Value;
   const auto exact = [&](int) { return lanes; };
-  if constexpr (PivotFold<LaneFold>) {
-    OfGroups<V, kGroups> pivots;
-    OfGroups<typename LaneFold::State, kGroups> states;
-    if constexpr (std::is_same_v<LaneFold, LogSumExp<Lanes<float>>>)
-      if (short_raised<kGroups>(lanes.scale, count, at, states)) return states;
-    const auto totals = fold_short<kGroups>([&](int) { return lanes.pivot_fold(); }, count, at);
-    for (int g = 0; g < kGroups; ++g) pivots.of[g] = lanes.pivot(totals.of[g], count);
-    const auto around = fold_short<kGroups>([&](int g) { return lanes.around(pivots.of[g], count); }, count, at);
-    for (int g = 0; g < kGroups; ++g) states.of[g] = lanes.join(totals.of[g], pivots.of[g], around.of[g], count);
-    return states;
+  if constexpr (std::is_same_v<LaneFold, LogSumExp<Lanes<float>>>) {
+    auto raised = short_raised<kGroups>(lanes.scale, count, at);
+    if (!raised.are_right()) raised.correct(short_around<kGroups>(lanes, count, at));
+    return raised.states;
+  } else if constexpr (PivotFold<LaneFold>) {
+    return short_around<kGroups>(lanes, count, at);
   } else if constexpr (HasQuick<LaneFold>) {
     NanWatch<V> watch;
     const auto watched = [&](int r, int g) __attribute__((always_inline)) {

@@ -25,7 +25,7 @@ Service service_of(const KernelKey& key) {
   if (key.body == Body::permute) return Service::move;
   if (key.body == Body::elementwise) return Service::map;
   if (key.source == SourceKind::states) return Service::merge;
-  return key.sink == SinkKind::softmax || key.sink == SinkKind::log_softmax ? Service::softmax : Service::fold;
+  return maps_elements(key.sink) ? Service::softmax : Service::fold;
 }
 
 Found find_among(std::span<const CatalogRow> rows, const KernelKey& key, const Layout& layout) {

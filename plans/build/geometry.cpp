@@ -243,7 +243,7 @@ Index resident_blocks(const Step& step, const DeviceFacts& device) {
 }
 
 void settle(Step& step, Residency wanted, const DeviceFacts& device) {
-  const bool maps = step.kernel.sink == SinkKind::softmax || step.kernel.sink == SinkKind::log_softmax;
+  const bool maps = maps_elements(step.kernel.sink);
   step.kernel.residency = maps && can_wait(step, wanted, device) ? wanted : Residency::none;
   const bool shares = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
   step.launch.shared_bytes = shares ? waiting_bytes(step) : 0;
@@ -256,7 +256,7 @@ void settle_partly(Step& step, Index room) {
 
 double share_again(const Step& step) {
   const KernelKey& kernel = step.kernel;
-  if (kernel.sink != SinkKind::softmax && kernel.sink != SinkKind::log_softmax) return 0;
+  if (!maps_elements(kernel.sink)) return 0;
   if (kernel.residency == Residency::none) return are_columns_in_lanes(step) ? 0 : 1;
   if (kernel.scope != Scope::grid) return 0;
   if (kernel.residency == Residency::ring)

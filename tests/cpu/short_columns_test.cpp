@@ -188,6 +188,25 @@ TEST(short_columns, logarithms) {
   }
 }
 
+TEST(short_columns, a_logarithm_is_its_own_columns_whatever_lies_beside_it) {
+  for (const Shape& shape : kShapes) {
+    const auto is_far = [&](std::size_t column) { return column % 3 == 1; };
+    const auto tame = numbers<float>(shape, [](std::size_t i) { return small_whole(i) / 4; });
+    const auto mixed = numbers<float>(shape, [&](std::size_t i) {
+      return small_whole(i) / 4 + (is_far(i % static_cast<std::size_t>(shape.pitch())) ? 200 : 0);
+    });
+    const auto alone = folded<LogSumExp, float, float, float>(shape, tame, DType::f32, DType::f32, {});
+    const auto beside = folded<LogSumExp, float, float, float>(shape, mixed, DType::f32, DType::f32, {});
+    for (std::size_t output = 0; output < alone.size(); ++output) {
+      const auto lines = static_cast<std::size_t>(shape.lines), columns = static_cast<std::size_t>(shape.columns);
+      if (is_far(shape.across ? output / lines : output % columns))
+        ASSERT_NEAR(beside[output], alone[output] + 200, 2e-4) << output;
+      else
+        ASSERT_EQ(beside[output], alone[output]) << output;
+    }
+  }
+}
+
 TEST(short_columns, the_first_of_many_ties_and_the_last) {
   const auto value = [](std::size_t i) {
     return hash(i) % 50 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(hash(i) % 3);
