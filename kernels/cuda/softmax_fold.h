@@ -3,6 +3,9 @@
 #include "kernels/cuda/moments_fold.h"
 #include "kernels/folds/online_softmax.h"
 
+#include <bit>
+#include <cstdint>
+
 namespace ndfold::cuda {
 
 /// 2^x; results below the smallest normal number may be 0.
@@ -17,8 +20,9 @@ ND_HD inline float power_of_two(float x) {
 }
 
 /// exp(scale · x - max) as power(x). In float that is 2^(x · rate - origin): origin = max · log2 e is rounded, but the
-/// same for all who measure from this maximum; rest() says how far off. An infinite maximum is replaced by 0, where
-/// exp(±inf) says what is right.
+/// same for all who measure from this maximum; rest() says how far off. Of a huge one that would be more than a power
+/// bears: their neighbours are so far apart that powers are 0 or 1. An infinite
+/// maximum is replaced by 0, where exp(±inf) says what is right.
 template <class A>
 struct Exponent {
   A rate, origin;
@@ -31,34 +35,42 @@ struct Exponent {
 template <>
 struct Exponent<float> {
   static constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
-  static constexpr float kHuge = 0x1p100f;     // from here on neighbours are so far apart that powers are 0 or 1,
-  static constexpr float kSmaller = 0x1p-24f;  // with a smaller rate too, and products do not overflow
 
   float rate, origin;
-  __device__ static float rate_of(float max) { return std::fabs(max) < kHuge ? kLog2E : kLog2E * kSmaller; }
-  __device__ static float origin_of(float max) {
-    const float origin = max * rate_of(max);
-    return folds::is_infinite(max) ? 0.0f : origin;
-  }
+
+  /// Below, products are rounded by up to 69: to more, powers would be infinite.
+  __device__ static bool is_ordinary(float max) { return std::fabs(max) < 0x1p28f; }
+
   __device__ static Exponent of(float max, float scale) {
     const bool is_infinite = folds::is_infinite(max);
-    const float rate = is_infinite ? kLog2E : rate_of(max);
+    const float rate = is_ordinary(max) || is_infinite ? kLog2E : rate_of_huge(max, scale);
     return {scale * rate, is_infinite ? 0.0f : max * rate};
   }
-  /// The same and shrink() in few instructions, where a maximum is neither infinite nor huge.
-  __device__ static bool is_ordinary(float max) { return std::fabs(max) < kHuge; }
+  /// The same and shrink() in few instructions, where maxima are ordinary.
   __device__ static Exponent of_ordinary(float max, float scale) { return {scale * kLog2E, max * kLog2E}; }
   __device__ float shrink_from(float lower) const { return power_of_two(lower * kLog2E - origin); }
 
   __device__ float power(float x) const { return power_of_two(std::fma(x, rate, -origin)); }
-  /// What a sum measured from one maximum is multiplied with to be measured from a larger one.
+  /// What a sum measured from one maximum is multiplied with to be measured from a larger one. Huge ones that differ
+  /// are so far apart that it is 0.
   __device__ static float shrink(float from, float to) {
-    return power_of_two(from == -folds::kInfinity<float> ? from : origin_of(from) - origin_of(to));
+    const float apart = is_ordinary(from) && is_ordinary(to) ? from * kLog2E - to * kLog2E : 2 * (from - to);
+    return from == to ? 1.0f : power_of_two(apart);
   }
   /// What is added to the logarithm of a sum.
   __device__ static float rest(float max) {
-    if (!(std::fabs(max) < kHuge)) return 0;
-    return std::fma(-max, kLog2E, origin_of(max)) * kLn2;
+    return is_ordinary(max) ? std::fma(-max, kLog2E, max * kLog2E) * kLn2 : 0.0f;
+  }
+
+ private:
+  static constexpr std::uint32_t kExponent = 0x7f800000u, kFraction = 0x007fffffu;  // of a float
+  __device__ static bool is_power_of_two(float x) { return (std::bit_cast<std::uint32_t>(x) & kFraction) == 0; }
+  /// A power of two that brings a maximum to 2^31: products with it are exact, and neighbours 2^8 apart. Where scale ·
+  /// x is rounded, to 2^22: that leaves less than 1, and elements within 2^-15 of a maximum share with it.
+  __device__ static float rate_of_huge(float max, float scale) {
+    const std::uint32_t exponent = std::bit_cast<std::uint32_t>(max) & kExponent, two = 127u + 127u;
+    const std::uint32_t bits = ((two + (is_power_of_two(scale) ? 31u : 22u)) << 23) - exponent;
+    return std::bit_cast<float>(bits);
   }
 };
 

@@ -58,7 +58,7 @@ TEST_F(specials, whole_rows) {
   const Row kPairs[] = {{-kInfinity},    {kInfinity},       {kNaN},
                         {0.0L, -0.0L},   {-0.0L},           {kInfinity, -kInfinity},
                         {-kInfinity, 1}, {kNaN, kInfinity}, {-kInfinity, kNaN},
-                        {65504, -65504}};
+                        {65504, -65504}, {-1e10L},          {-1e10L, 3}};
   std::vector<Trial> trials;
   for (const DType type : {DType::f32, DType::f16})
     for (std::size_t i = 0; i < std::size(kPairs); ++i)
