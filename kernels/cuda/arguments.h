@@ -123,6 +123,7 @@ struct Arguments {
   Index columns = 1;     ///< columns: outputs of a whole panel, or of a line in bundles; what a group's part leaves
                          ///< states of;
                          ///< elementwise: of rows that are one line together, or 0
+  Index tail = 0;        ///< elementwise: elements of the last of rows that were joined, if it is shorter
 
   AxisGroup walk;
   std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks

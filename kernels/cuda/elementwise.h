@@ -43,11 +43,10 @@ struct MappedPacks {
   Index first, step;
   Index in, out, value;  ///< offsets of its element 0; value: of the line's, where values stand for columns of it
   Index in_pitch, out_pitch;
+  Index last_size;  ///< of the axis, where the last one lies
   int count;
 
-  __device__ bool are_whole(Index size, int pack) const {
-    return first >= 0 && first + (count - 1) * step + pack <= size;
-  }
+  __device__ bool are_whole(int pack) const { return first >= 0 && first + (count - 1) * step + pack <= last_size; }
 };
 
 /// Packs are aligned in memory, wherever a row begins: rows of a slot begin alike.
@@ -80,18 +79,29 @@ __device__ MappedPacks packs_of_lane(const Arguments& step, Index tile) {
   packs.value = base.value + (step.columns > 0 ? 0 : packs.first * axis.value);
   packs.in_pitch = in_line ? packs.step * axis.in : pitch * cross.in;
   packs.out_pitch = in_line ? packs.step * axis.out : pitch * cross.out;
+  const bool ends = step.tail != 0 && row + (packs.count - 1) * Index{pitch} == step.packs_of_run - 1;
+  packs.last_size = ends && packs.first < step.tail ? step.tail : axis.size;
+  if (ends && packs.first >= step.tail) --packs.count;
   return packs;
 }
 
 /// The maps of a pack's elements [low, high), or one for all of them.
 template <int kMaps, class A, class Map>
 __device__ void load_maps(const Arguments& step, const MappedPacks& packs, int low, int high, Map (&maps)[kMaps]) {
-  const int columns = static_cast<int>(step.columns);
+  const auto columns = static_cast<std::uint32_t>(step.columns);
+  Index value = packs.value;
+  std::uint32_t column = 0;
+  if (columns > 0) {
+    const auto place = static_cast<std::uint64_t>(packs.first + Index{kMaps} * columns);
+    column =
+        place >> 32 == 0 ? static_cast<std::uint32_t>(place) % columns : static_cast<std::uint32_t>(place % columns);
+    value += column * step.lane_axis.value;
+  }
 #pragma unroll
   for (int c = 0; c < kMaps; ++c) {
-    Index value = packs.value + c * step.lane_axis.value;
-    if (columns > 0) value = packs.value + (packs.first + c + kMaps * columns) % columns * step.lane_axis.value;
     if (kMaps == 1 || (c >= low && c < high)) maps[c] = map_of<Map, A>(step, value);
+    value += step.lane_axis.value;
+    if (++column == columns) column = 0, value = packs.value;
   }
 }
 
@@ -116,7 +126,8 @@ template <int kMaps, class Source, class Out, class Map>
   Out* to = reinterpret_cast<Out*>(step.out) + packs.out;
   const auto low_of = [&](int i) { return static_cast<int>(max_of(-packs.first - i * packs.step, 0)); };
   const auto high_of = [&](int i) {
-    return i < packs.count ? static_cast<int>(min_of(axis.size - packs.first - i * packs.step, kSize)) : 0;
+    const Index size = i == packs.count - 1 ? packs.last_size : axis.size;
+    return i < packs.count ? static_cast<int>(min_of(size - packs.first - i * packs.step, kSize)) : 0;
   };
   if (packs.step == 0 && low_of(0) >= high_of(0)) return;  // beyond its columns
   Map maps[kMaps];
@@ -187,7 +198,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const MappedPacks packs = packs_of_lane<Source>(step, tile);
     if (tile >= step.tiles - blocks) await_launch_before(packs.in, packs.out, packs.value);
     if (packs.count == 0) continue;
-    const bool whole = packs.are_whole(step.lane_axis.size, kSize), has_one_value = step.lane_axis.value == 0;
+    const bool whole = packs.are_whole(kSize), has_one_value = step.lane_axis.value == 0;
     const auto map = [&]<class Map>(Map*) {
       if (has_one_value)
         whole ? map_packs<1, Source, Out, kUnroll, Map>(step, packs) : map_cut_packs<1, Source, Out, Map>(step, packs);

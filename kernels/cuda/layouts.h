@@ -3,6 +3,8 @@
 #include "kernels/cuda/bind.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -31,6 +33,9 @@ inline Reach reach_of(const std::vector<Axis>& axes, Index Axis::*stride = &Axis
 }
 
 inline Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
+inline Index power_of_two(Index n) {
+  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Index>(n, 1))));
+}
 
 inline int whole_warps(int threads) { return (threads + kWarp - 1) / kWarp * kWarp; }
 

@@ -37,6 +37,18 @@ TEST(mapped, columns_and_lines) {
   EXPECT_EQ(tally.strategies["split"], 52);
 }
 
+// As many rows as are whole sectors, or whole packs, and what is left of them.
+TEST(mapped, rows_that_are_joined) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index rows : {17, 18, 129, 131, 256, 261, 271})
+      for (const Index columns : {37, 42, 68}) {
+        softmax(type, {rows, columns}, {0}, Layout::row_major, rows % 2, tally, SoftmaxKind::softmax, 32);
+        softmax(type, {3, rows, columns}, {1}, Layout::row_major, 0, tally, SoftmaxKind::log_softmax, 32);
+      }
+  EXPECT_EQ(tally.strategies["split"], 84);
+}
+
 TEST(mapped, layouts) {
   Tally tally;
   for (const Layout layout : {Layout::padded, Layout::stepped, Layout::reversed, Layout::column_major}) {
