@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/cuda/batch.h"
 #include "kernels/cuda/best_of_pairs.h"
+#include "kernels/cuda/column_powers.h"
 #include "kernels/cuda/odometer.h"
 #include "kernels/cuda/scopes.h"
 #include "kernels/cuda/sinks.h"
@@ -182,28 +183,32 @@ __device__ Pack<typename Source::Element, Source::kSize> columns_again(const Arg
 }
 
 /// Folds a batch of rows, or `count` of them, into all columns of a tree; others repeat one of those where the best of
-/// pairs is wanted. `index` and `pitch`: as in ColumnBatch.
+/// pairs or columns side by side are wanted. `index` and `pitch`: as in ColumnBatch.
 template <bool kAll, class Source, int kUnroll, class F, class T>
 __device__ void push_rows(const F& fold, const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll],
                           const Index (&index)[kUnroll], Index pitch, int count, T& tree) {
   constexpr int kSize = Source::kSize;
   if constexpr (BestOfPairs<F, Source> && kIsInLine<Source>)
     if (pitch > 0) return push_pairs<Source, F>(batch, index[0], pitch, tree);
-  typename F::State states[kSize];
+  if constexpr (std::is_same_v<T, PowersOfColumns<F, Source>>) {
+    tree.template absorb<kAll>(batch, count);
+  } else {
+    typename F::State states[kSize];
 #pragma unroll
-  for (int c = 0; c < kSize; ++c) {
-    const ColumnBatch<Source, kUnroll> view{batch, index, pitch, count, c};
-    if constexpr (Exact<F>)
-      push_column<kAll, kIsInLine<Source>>(fold, view, pitch > 0, tree, c);
-    else if constexpr (RunningFold<F>)
-      absorb<kAll>(fold, view, tree.running(c));
-    else
-      states[c] = fold_view<kAll>(fold, view);
+    for (int c = 0; c < kSize; ++c) {
+      const ColumnBatch<Source, kUnroll> view{batch, index, pitch, count, c};
+      if constexpr (Exact<F>)
+        push_column<kAll, kIsInLine<Source>>(fold, view, pitch > 0, tree, c);
+      else if constexpr (RunningFold<F>)
+        absorb<kAll>(fold, view, tree.running(c));
+      else
+        states[c] = fold_view<kAll>(fold, view);
+    }
+    if constexpr (RunningFold<F>)
+      tree.pushed();
+    else if constexpr (!Exact<F>)
+      tree.push(states);
   }
-  if constexpr (RunningFold<F>)
-    tree.pushed();
-  else if constexpr (!Exact<F>)
-    tree.push(states);
 }
 
 /// One batch: kUnroll rows, of which `count` are there, or all. `number`: of the first row's pack among those that
@@ -211,7 +216,7 @@ __device__ void push_rows(const F& fold, const Pack<typename Source::Element, So
 template <bool kAll, bool kVectors, int kUnroll, class Source, class F, class Waiting>
 __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
                                     RowCursor<Source>& cursor, int count, Index number, int pitch,
-                                    const Waiting& waiting, Tree<F, Source::kSize>& tree) {
+                                    const Waiting& waiting, Merger<F, Source>& tree) {
   Pack<typename Source::Element, Source::kSize> batch[kUnroll];
   Index index[kUnroll];
   Offsets start = {};
@@ -228,7 +233,7 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
 template <bool kVectors, int kUnroll, class Source, class F, class Waiting>
 __device__ void fold_rows_of_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
                                    const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting,
-                                   Tree<F, Source::kSize>& tree) {
+                                   Merger<F, Source>& tree) {
   const int stride = kUnroll * rows.slots, pitch = rows.slots * packs;
   RowCursor<Source> cursor(step, rows);
   Index left = rows.end - rows.begin - (kUnroll == 1 ? rows.slot : 0),
@@ -248,7 +253,7 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Sou
                            const RowsOfSlot& rows, int packs, int lane, const Waiting& waiting,
                            typename F::State (&states)[Source::kSize]) {
   TreeLevels<F, Source::kSize> levels;
-  Tree<F, Source::kSize> tree(fold, levels);
+  Merger<F, Source> tree(fold, levels);
   if (panel.is_whole(step))
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   else if (panel.low < panel.high)

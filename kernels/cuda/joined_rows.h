@@ -44,7 +44,7 @@ __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typen
   constexpr int kSize = Source::kSize;
   const LineWalk<Source>& line = rows.line;
   TreeLevels<F, kSize> levels;
-  Tree<F, kSize> tree(fold, levels);
+  Merger<F, Source> tree(fold, levels);
   const Index pitch = rows.together() * rows.weight, last = line.last_whole();
   const bool skips = rows.lane < line.first_whole();
   Index pack = rows.lane + (skips ? rows.lanes : 0), at = rows.first + (skips ? pitch : 0);

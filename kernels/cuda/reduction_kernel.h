@@ -67,11 +67,14 @@ Found reduction(const KernelKey& key, const Layout& layout) {
   // Large states need more registers; a variance of few numbers a lane just has enough of them for three blocks.
   constexpr bool large = sizeof(typename F::State) > 8;
   constexpr int kBlocks = !large || (kBody == Body::rows && folds::PivotFold<F> && Dense::kSize <= 4) ? 3 : 2;
+  // Powers of columns: of eight a lane, and of whole packs, two blocks have registers for what three would spill.
+  constexpr bool powers = kBody == Body::columns && SideBySide<F, Dense>;
+  constexpr int kBlocksOfPacks = powers ? 2 : kBlocks, kBlocksOfCut = powers && Dense::kSize > 4 ? 2 : kBlocks;
   if constexpr (kBreadth == Breadth::many) {
     using Line = InLine<Dense>;
     const bool packs = loads_packs<kBody>(key, layout);
     if constexpr (kBody == Body::columns) {
-      if (layout.joined) return joined<Line, F, kBlocks>(key);
+      if (layout.joined) return joined<Line, F, kBlocksOfCut>(key);
       if (layout.few_rows && layout.in_line) return packs ? few<Line, F>() : few<InLine<Apart<SomeColumns>>, F>();
     }
     if (layout.in_line && packs) {
@@ -86,10 +89,10 @@ Found reduction(const KernelKey& key, const Layout& layout) {
         if constexpr (ArgFold<F>) found = with_whole_runs<Line, F>(found);
         return with_whole_lines<Line, F, ResultSink, kFewThreads, kManyLoads, kLineBlocks>(found);
       }
-      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+      return kernel<kBody, Line, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocksOfPacks>();
     }
     if constexpr (kBody == Body::columns)
-      if (layout.shifted) return shifted<Line, F, kBlocks>(key);
+      if (layout.shifted) return shifted<Line, F, kBlocksOfCut>(key);
     if (!packs) {
       using Scattered = std::conditional_t<kBody == Body::columns, Apart<SomeColumns>, Strided>;
       if (key.scope == Scope::grid)

@@ -50,7 +50,7 @@ template <class Source, int kUnroll, class F>
 __device__ void fold_shifted_panel(const F& fold, const Arguments& step, const Panel<Source::kSize>& panel,
                                    RowsOfSlot rows, typename F::State (&states)[Source::kSize]) {
   TreeLevels<F, Source::kSize> levels;
-  Tree<F, Source::kSize> tree(fold, levels);
+  Merger<F, Source> tree(fold, levels);
   const Index first = rows.begin + rows.slot, last = step.reduced - 1;
   const ReadAgain::Place<Pack<typename Source::Element, Source::kSize>> waiting(step);
   if (panel.low < panel.high) {

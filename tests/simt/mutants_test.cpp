@@ -179,7 +179,16 @@ const std::vector<Case>& cases() {
        0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
-      {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {212, 76}, {212, 76}, kDevice, Values::mixed}};
+      {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {212, 76}, {212, 76}, kDevice, Values::mixed},
+      {"joined_elementwise", SoftmaxSpec{.axes = {0}}, "split", {131, 37}, {131, 37}, one_warp(), Values::mixed},
+      {"powers_of_columns",
+       reduce(ReduceOp::logsumexp, 0),
+       "columns_in_block",
+       {601, 76},
+       {76},
+       one_warp(),
+       Values::mixed,
+       0}};
   return kCases;
 }
 
@@ -256,9 +265,9 @@ std::string outcome(const Mutant& mutant) {
     body_under_test =
         mutant.kind.ends_with("columns") || mutant.kind.ends_with("sectors") || mutant.kind == "few_rows" || is_as_found
             ? Body::columns
-        : mutant.kind == "permute"     ? Body::permute
-        : mutant.kind == "elementwise" ? Body::elementwise
-                                       : Body::rows;
+        : mutant.kind == "permute"             ? Body::permute
+        : mutant.kind.ends_with("elementwise") ? Body::elementwise
+                                               : Body::rows;
     const Options options{.slowness = travels ? 100 : 1};  // blocks that always go on together need not wait for words
     return simulate(item.request, in, out, {.device = item.device, .strategy = item.strategy}, options, find_mutant)
         .failure;

@@ -76,6 +76,10 @@ MUTANTS = [
     ("mapped_rows", "elementwise.h", "min_of(begin + height,", "min_of(begin + height - 1,", "elementwise"),
     ("mapped_end", "elementwise.h", "outer >= step.reduced || row >= end", "outer >= step.reduced || row >= end - 1", "elementwise"),
     ("mapped_phase", "elementwise.h", "phase_of<kSize>(from);", "phase_of<kSize>(from + 1);", "elementwise"),
+    ("mapped_tail", "elementwise.h", "? step.tail : axis.size", "? step.tail - 1 : axis.size", "joined_elementwise"),
+    ("powers_count", "column_powers.h", "kAll || r < count) sum", "kAll || r < count + 1) sum", "powers_of_columns"),
+    ("powers_begin", "column_powers.h", "origins_[c] = origin;", "", "powers_of_columns"),
+    ("powers_carried", "column_powers.h", "before += columns_[c].sum;", "before = columns_[c].sum;", "powers_of_columns"),
     ("last_mapped", "elementwise.h", "i * packs.step, kSize)) : 0", "i * packs.step, kSize - 1)) : 0", "elementwise"),
     ("joined_first", "joined_rows.h", "rows.lane < line.first_whole()", "rows.lane <= line.first_whole()", "joined"),
     ("joined_last", "joined_rows.h", "last = line.last_whole();", "last = line.last();", "joined"),
@@ -249,6 +253,8 @@ KERNELS = {
                                            "ElementSink<float>, TravellingSectors, simt::TravellingTuning>"),
     "permute": ("permute.h", "permute_tiles<std::uint32_t, Tuning>"),
     "elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
+    "joined_elementwise": ("elementwise.h", "elementwise<Elements<float, float, 4>, float, Tuning>"),
+    "powers_of_columns": ("columns.h", "columns<InLine<Elements<float, float, 4>>, LogSumExp<float>, NearScope, " + PLAIN),
 }
 
 
