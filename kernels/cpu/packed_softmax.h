@@ -149,8 +149,7 @@ class PackedSoftmax {
       if constexpr (kKeeps)
         put<kStreams>(to + i * kWidth, mine[0] * load<V>(held.powers + i * kWidth));
       else
-        put<kStreams>(to + i * kWidth,
-                      at_most_zero(multiply_add(load_elements(x + i * kWidth), scale, mine[1]) - mine[0]) * alpha);
+        put<kStreams>(to + i * kWidth, at_most_zero(load_elements(x + i * kWidth) * scale + mine[1] - mine[0]) * alpha);
     }
   };
   template <bool kStreams>
@@ -270,7 +269,7 @@ class PackedSoftmax {
     A* const powers = held.powers + g * group();
     const A* rows[] = {held.minus_shift + g * kWidth, is_tame};
     each_vector<2>(rows, 0, 1, [&](Index i, const V* mine) {
-      const V power = power_below_one(multiply_add(load_elements(x + i * kWidth), scale_, mine[0]));
+      const V power = power_below_one(load_elements(x + i * kWidth) * scale_ + mine[0]);
       store(powers + i * kWidth, select(equal(mine[1], splat<V>(1)), load<V>(powers + i * kWidth), power));
     });
     const V sum = of_each_row(powers, std::plus<>());
@@ -300,7 +299,7 @@ class PackedSoftmax {
     beside.find_rows(rows + 1);
     each_vector<1 + Beside::kOfRows>(rows, 0, now.groups, [&](Index i, const V* mine) {
       prefetch_far(reinterpret_cast<const std::byte*>(x + ahead + i * kWidth));
-      const V power = power_below_one(multiply_add(load_elements(x + i * kWidth), scale, mine[0]));
+      const V power = power_below_one(load_elements(x + i * kWidth) * scale + mine[0]);
       beside(i, mine + 1);
       store(powers + i * kWidth, power);
     });

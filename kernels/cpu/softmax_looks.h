@@ -20,13 +20,14 @@ inline constexpr Index kShortRowBytes = 256;
 template <class A>
 inline constexpr Index kPowerLeaf = 16 * kTurn<A>;
 
-/// scale · x - shift, rounded once.
+/// scale · x - shift. Rounded twice, as shifts are that are maxima: once would leave of huge numbers what their
+/// products were rounded by, -1e30 · 0.1 some 5e21.
 template <class A>
 struct Exponent {
   using V = LanesOf<A>;
   V scale, minus_shift;
   Exponent(A by, A shift) : scale(splat<V>(by)), minus_shift(splat<V>(-shift)) {}
-  [[gnu::always_inline]] V operator()(V x) const { return multiply_add(x, scale, minus_shift); }
+  [[gnu::always_inline]] V operator()(V x) const { return x * scale + minus_shift; }
 };
 
 /// A row whose sum is NaN becomes one NaN everywhere: which of several an instruction passes on, compilers decide.

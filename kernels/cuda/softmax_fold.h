@@ -21,8 +21,8 @@ ND_HD inline float power_of_two(float x) {
 
 /// exp(scale · x - max) as power(x). In float that is 2^(x · rate - origin): origin = max · log2 e is rounded, but the
 /// same for all who measure from this maximum; rest() says how far off. Of a huge one that would be more than a power
-/// bears: their neighbours are so far apart that powers are 0 or 1. An infinite
-/// maximum is replaced by 0, where exp(±inf) says what is right.
+/// bears, but its neighbours are so far away that powers are 0 or 1. An infinite one is replaced by 0, where exp(±inf)
+/// says what is right.
 template <class A>
 struct Exponent {
   A rate, origin;
@@ -42,9 +42,8 @@ struct Exponent<float> {
   __device__ static bool is_ordinary(float max) { return std::fabs(max) < 0x1p28f; }
 
   __device__ static Exponent of(float max, float scale) {
-    const bool is_infinite = folds::is_infinite(max);
-    const float rate = is_ordinary(max) || is_infinite ? kLog2E : rate_of_huge(max, scale);
-    return {scale * rate, is_infinite ? 0.0f : max * rate};
+    const float rate = is_ordinary(max) ? kLog2E : rate_of_huge(max, scale);
+    return {scale * rate, folds::is_infinite(max) ? 0.0f : max * rate};
   }
   /// The same and shrink() in few instructions, where maxima are ordinary.
   __device__ static Exponent of_ordinary(float max, float scale) { return {scale * kLog2E, max * kLog2E}; }
@@ -66,7 +65,8 @@ struct Exponent<float> {
   static constexpr std::uint32_t kExponent = 0x7f800000u, kFraction = 0x007fffffu;  // of a float
   __device__ static bool is_power_of_two(float x) { return (std::bit_cast<std::uint32_t>(x) & kFraction) == 0; }
   /// A power of two that brings a maximum to 2^31: products with it are exact, and neighbours 2^8 apart. Where scale ·
-  /// x is rounded, to 2^22: that leaves less than 1, and elements within 2^-15 of a maximum share with it.
+  /// x is rounded, to 2^22: that leaves less than 1, and elements within 2^-15 of a maximum share with it. Of an
+  /// infinite one any will do.
   __device__ static float rate_of_huge(float max, float scale) {
     const std::uint32_t exponent = std::bit_cast<std::uint32_t>(max) & kExponent, two = 127u + 127u;
     const std::uint32_t bits = ((two + (is_power_of_two(scale) ? 31u : 22u)) << 23) - exponent;

@@ -51,8 +51,8 @@ void run_all(DType type, double huge, Filling filling, Tally& tally) {
 TEST(softmax_fold, huge_numbers) {
   Tally tally;
   for (const double huge : kHuge)
-    for (const Filling filling : {Filling::all, Filling::all_but_some, Filling::by_turns})
-      run_all(DType::f32, huge, filling, tally);
+    for (const Filling filling : {Filling::all, Filling::by_turns}) run_all(DType::f32, huge, filling, tally);
+  run_all(DType::f32, -1e10, Filling::all_but_some, tally);
   run_all(DType::bf16, -1e10, Filling::all, tally);
   run_all(DType::bf16, -3.38e38, Filling::by_turns, tally);
   for (const char* strategy : {"rows_in_bundles", "rows_in_lanes", "rows_in_block", "columns_in_block", "split"})
