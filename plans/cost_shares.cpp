@@ -60,6 +60,10 @@ bool moves_runs(const Step& step) {
   return step.kernel.body == Body::permute && step.kept.size() > 1 && step.kept.back().in == 1 && !crosses(step);
 }
 
+double run_bytes(const Step& step) {
+  return static_cast<double>(step.reduced.back().size) * static_cast<double>(size_bytes(step.kernel.input));
+}
+
 double one_by_one(const Step& step) {
   if (travels_in_packs(step)) return 1;
   if (step.kernel.body == Body::columns) return has_uneven_rows(step) ? kElementsOfUnevenColumns : kElementsOfColumns;
@@ -96,21 +100,19 @@ bool has_cut_runs(const Step& step) {
          std::any_of(step.kept.begin(), step.kept.end(), is_cut);
 }
 
-double share_of_cut_runs(const Step& step) {
-  if (!has_cut_runs(step)) return 1;
+double share_of_runs(const Step& step) {
+  const bool half = size_bytes(step.kernel.input) == 2, twice = looks_twice(step.kernel.fold);
+  const bool are_rows = step.kernel.body == Body::rows && step.reduced.size() > 1;
+  const double shorts = half && twice && are_rows ? on_stairs(kHalfShortRunsTwice, run_bytes(step)) : 1;
+  if (!has_cut_runs(step)) return shorts;
   const double run = static_cast<double>(step.reduced.back().size);
-  return (looks_twice(step.kernel.fold) ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) *
-         (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
+  return shorts * (twice ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) * (half ? kHalfCutRuns : 1);
 }
 
 // Of rows of several panels that are whole packs, but no whole sectors.
 double share_of_sectors(const Step& step) {
   const bool cuts = !overlaps(step) && panels(step) > 1 && !has_uneven_rows(step) && !are_whole_sectors(step);
   return cuts ? on_stairs(kCutSectors, step.kernel.tuning.panel_bytes) : 1;
-}
-
-double run_bytes(const Step& step) {
-  return static_cast<double>(step.reduced.back().size) * static_cast<double>(size_bytes(step.kernel.input));
 }
 
 double share_of_short_runs(const Step& step) {
@@ -124,6 +126,15 @@ double share_of_short_runs(const Step& step) {
     return again *
            (half ? on_stairs(kHalfShortRunsOfBlock, run_bytes(step)) : on_stairs(kShortRunsOfBlock, run_bytes(step)));
   return half ? on_stairs(kHalfShortRuns, run_bytes(step)) : on_stairs(kShortRuns, run_bytes(step));
+}
+
+// Rows of several runs that wait in shared memory.
+double share_of_shared_runs(const Step& step) {
+  const bool half = size_bytes(step.kernel.input) == 2;
+  if (step.kernel.residency != Residency::shared || step.kernel.source != SourceKind::dense) return 1;
+  if (step.kernel.scope == Scope::grid) return on_stairs(kShortRunsInGrid, run_bytes(step));
+  const bool whole = step.reduced.back().size % pack_of(step.kernel.input) == 0 && run_bytes(step) >= kLongRunBytes;
+  return step.kernel.scope == Scope::cluster || whole ? 1 : half ? kHalfRunsInShared : kRunsInShared;
 }
 
 // Whether what lies side by side is a run of each of many rows.
@@ -259,12 +270,13 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (are_columns_in_lanes(step)) return half ? kHalfColumnsInLanes : kColumnsInLanes;
   if (!maps(step) && step.kernel.body == Body::columns)
     return share_of_folded_columns(step, half) * share_of_few_rows(step);
-  if (!maps(step)) return share_of_cut_runs(step);
+  if (!maps(step)) return share_of_runs(step);
   if (step.kernel.residency == Residency::ring)
     return step.kernel.body == Body::columns ? share_of_sectors(step) * share_of_strided_columns(step, half) : 1;
   if (step.kernel.body != Body::columns) {
-    const double runs =
-        step.reduced.size() < 2 ? 1 : share_of_short_runs(step) * (half ? kHalfRowsInRuns : kRowsInRuns);
+    const double runs = step.reduced.size() < 2 ? 1
+                                                : share_of_short_runs(step) * share_of_shared_runs(step) *
+                                                      (half ? kHalfRowsInRuns : kRowsInRuns);
     return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, blocks.of_multiprocessor));
   }
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);

@@ -141,6 +141,18 @@ inline constexpr double kHalfCutRuns = 0.90;
 /// gaps, axes 0 and 2, by 33 blocks 270 and 196 us, where whole packs of as many bytes take some 120.
 inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
 
+/// And those that look twice at runs of few 16-bit elements, by a run's bytes: logsumexp f16 of [9,1024,513,6,3] over
+/// 0, 1, 2 and 4 takes 540 us in parts, 71 by columns first, [36450,127,16] over 0 and 2 92 and 52, by blocks 118.
+inline constexpr StairRow kHalfShortRunsTwice[] = {{8, 0.14}, {40, 0.42}, {1e300, 1.0}};
+
+/// Softmaxes of rows of several runs that wait in shared memory, beside those in registers, where runs are no whole
+/// packs or short: f32 [758,1024,31] over 0 and 2 and [9,1500,255,12] over 1 and 3 take 127 and 235 us in a block, 115
+/// in a grid and 147 by columns first; f16 [136,5000,129] over 0 and 2 615 and 279, [2,196,513,225] over 1 and 3 292
+/// and 126. But f32 [65,1500,244] over 0 and 2 72, in clusters 88, bf16 [384,2,3,2,10000] over 1 and 4 86 and 190.
+inline constexpr double kRunsInShared = 0.55, kHalfRunsInShared = 0.32, kLongRunBytes = 64;
+/// And by the grid: bf16 [2,33,131072,2,2] over 0, 2 and 4 1461 us, by columns first 108.
+inline constexpr StairRow kShortRunsInGrid[] = {{8, 0.25}, {1e300, 1.0}};
+
 /// A softmax in two launches: its fold, beside one that takes no powers, and where rows are runs. Of [16384,4096] axis
 /// 0 the three passes reach 0.88 of what they could, of [128,256,2048] axes 0 and 2 0.86, of bf16 there 0.79.
 inline constexpr double kFoldOfPowers = 0.85;
