@@ -69,7 +69,9 @@ struct PowersOfColumn {
   __device__ static bool is_ordinary(float from) {
     return Exponent<float>::is_ordinary(from == -folds::kInfinity<float> ? 0.0f : from);
   }
-  __device__ float origin() const { return from == -folds::kInfinity<float> ? 0.0f : from * Exponent<float>::kLog2E; }
+  __device__ static float origin_of(float from) {
+    return from == -folds::kInfinity<float> ? 0.0f : from * Exponent<float>::kLog2E;
+  }
 
   __device__ void measure_from(float larger) {
     if (!(larger > from)) return;
@@ -99,7 +101,7 @@ template <bool kAll, int kNumbers, class F>
   const float from = largest > column.from + PowersOfColumn::kNear ? largest : column.from;
   if (fold.scale > 0 && PowersOfColumn::is_ordinary(from)) {
     column.measure_from(from);
-    const Exponent<float> exponent{fold.scale * Exponent<float>::kLog2E, column.origin()};
+    const Exponent<float> exponent{fold.scale * Exponent<float>::kLog2E, PowersOfColumn::origin_of(column.from)};
     column.sum += fold_plainly<kAll>(fold.around(exponent), numbers);
   } else {
     column.measure_from(largest);
@@ -174,10 +176,9 @@ class PowersOfColumns {
     if (!ordinary) return;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
-      const float origin = from[c] == -folds::kInfinity<float> ? 0.0f : from[c] * Exponent<float>::kLog2E;
-      columns_[c].scale(power_of_two(columns_[c].from * Exponent<float>::kLog2E - origin));
+      origins_[c] = PowersOfColumn::origin_of(from[c]);
+      columns_[c].scale(power_of_two(columns_[c].from * Exponent<float>::kLog2E - origins_[c]));
       columns_[c].from = from[c];
-      origins_[c] = origin;
     }
     find_limits();
   }
@@ -205,7 +206,7 @@ class PowersOfColumns {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) numbers.at[r] = number_of<Source>(rows[r], c);
       columns_[c] = absorb_alone<kAll>(fold_, numbers, columns_[c]);
-      origins_[c] = columns_[c].origin();
+      origins_[c] = PowersOfColumn::origin_of(columns_[c].from);
       are_ordinary_ &= PowersOfColumn::is_ordinary(columns_[c].from);
     }
     find_limits();
@@ -256,15 +257,6 @@ class PowersOfColumns {
 
 /// What merges a lane's batches.
 template <class F, class Source>
-struct MergerOf {
-  using type = Tree<F, Source::kSize>;
-};
-template <class F, class Source>
-requires SideBySide<F, Source>
-struct MergerOf<F, Source> {
-  using type = PowersOfColumns<F, Source>;
-};
-template <class F, class Source>
-using Merger = typename MergerOf<F, Source>::type;
+using Merger = std::conditional_t<SideBySide<F, Source>, PowersOfColumns<F, Source>, Tree<F, Source::kSize>>;
 
 }  // namespace ndfold::cuda

@@ -78,7 +78,7 @@ MUTANTS = [
     ("mapped_phase", "elementwise.h", "phase_of<kSize>(from);", "phase_of<kSize>(from + 1);", "elementwise"),
     ("mapped_tail", "elementwise.h", "? step.tail : axis.size", "? step.tail - 1 : axis.size", "joined_elementwise"),
     ("powers_count", "column_powers.h", "kAll || r < count) sum", "kAll || r < count + 1) sum", "powers_of_columns"),
-    ("powers_begin", "column_powers.h", "origins_[c] = origin;", "", "powers_of_columns"),
+    ("powers_begin", "column_powers.h", "origins_[c] = PowersOfColumn::origin_of(from[c]);", "", "powers_of_columns"),
     ("powers_carried", "column_powers.h", "before += columns_[c].sum;", "before = columns_[c].sum;", "powers_of_columns"),
     ("last_mapped", "elementwise.h", "i * packs.step, kSize)) : 0", "i * packs.step, kSize - 1)) : 0", "elementwise"),
     ("joined_first", "joined_rows.h", "rows.lane < line.first_whole()", "rows.lane <= line.first_whole()", "joined"),
