@@ -81,6 +81,7 @@ enum class SinkKind : std::uint8_t {
   log_softmax,
 };
 
+/// Whether the elements that were folded are mapped and written.
 constexpr bool maps_elements(SinkKind sink) { return sink == SinkKind::softmax || sink == SinkKind::log_softmax; }
 
 /// Who folds one output together.

@@ -1,5 +1,7 @@
 #include "kernels/cuda/bind_elementwise.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/layouts.h"
 
 #include <algorithm>
@@ -25,7 +27,7 @@ Index lanes_across(Index packs, Index most) {
 // As many rows as are whole sectors together: their packs are cut by no end, and no sector is written by two blocks. Of
 // few rows as many as are whole packs.
 Index rows_together(const Arguments& step, Index pack, Index element_bytes) {
-  constexpr Index kSectorBytes = 32, kFewest = 16, kFewestOfPacks = 4, kMost = Index{1} << 30;
+  constexpr Index kFewest = 16, kFewestOfPacks = 4, kMost = Index{1} << 30;
   const Index size = step.lane_axis.size, rows = step.cross_axis.size;
   const auto together = [&](Index whole) { return whole / std::gcd(size, whole); };
   const Index sectors = together(kSectorBytes / element_bytes), packs = together(pack);

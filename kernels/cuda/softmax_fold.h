@@ -28,7 +28,9 @@ struct Exponent {
   A rate, origin;
   __device__ static Exponent of(A max, A scale) { return {scale, folds::is_infinite(max) ? A(0) : max}; }
   __device__ A power(A x) const { return folds::exponential(x * rate - origin); }
-  __device__ static A shrink(A from, A to) { return folds::exponential(from - to); }
+  /// What a sum measured from one maximum is multiplied with to be measured from a larger one. Equal infinities mean
+  /// "no change"; a NaN is equal to nothing and goes through.
+  __device__ static A shrink(A from, A to) { return from == to ? A(1) : folds::exponential(from - to); }
   __device__ static A rest(A) { return A(0); }
 };
 
@@ -50,8 +52,7 @@ struct Exponent<float> {
   __device__ float shrink_from(float lower) const { return power_of_two(lower * kLog2E - origin); }
 
   __device__ float power(float x) const { return power_of_two(std::fma(x, rate, -origin)); }
-  /// What a sum measured from one maximum is multiplied with to be measured from a larger one. Huge ones that differ
-  /// are so far apart that it is 0.
+  /// Huge ones that differ are so far apart that it is 0.
   __device__ static float shrink(float from, float to) {
     const float apart = is_ordinary(from) && is_ordinary(to) ? from * kLog2E - to * kLog2E : 2 * (from - to);
     return from == to ? 1.0f : power_of_two(apart);
@@ -88,8 +89,7 @@ struct Softmax : folds::OnlineSoftmax<A> {
     const A max = folds::maximum(a.max, b.max);
     return {max, a.sum * shrink(a.max, max) + b.sum * shrink(b.max, max)};
   }
-  /// Equal infinities mean "no change"; a NaN is equal to nothing and goes through.
-  __device__ static A shrink(A from, A to) { return from == to ? A(1) : Exponent<A>::shrink(from, to); }
+  __device__ static A shrink(A from, A to) { return Exponent<A>::shrink(from, to); }
   __device__ A pivot(A max, Index) const { return max; }
   __device__ SumOfPowers<A> around(A max, Index) const { return around(Exponent<A>::of(max, this->scale)); }
   __device__ static SumOfPowers<A> around(Exponent<A> exponent) {

@@ -85,8 +85,7 @@ class TravellingStates {
   __device__ static WordState* of_warps() { return of_tile() + (kIsRow ? 1 : 2) * kColumns; }
   __device__ static WordState* as_read() { return of_warps() + kWarps * kPitch; }
 
-  // Of lanes that differ in the bits below `to`. Where a maximum is -inf its sum is 0 or NaN, so that equal maxima need
-  // no care.
+  // Of lanes that differ in the bits below `to`.
   __device__ static WordState over_lanes(const WordState& state, int to) {
     const float max = meet_lanes(state.max, 1, to, [](float a, float b) { return folds::maximum(a, b); });
     const float sum = state.sum * Exponent<float>::shrink(state.max, max);

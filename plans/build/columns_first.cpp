@@ -1,6 +1,8 @@
 // columns_first: of runs that are no whole vectors, fold what lies between runs first, as columns as wide as all that
 // follow one another; then the states along each run. Vectors take 7 × 7 images of 512 channels as 25 088 columns. A
 // softmax of short runs is read once more, as columns.
+#include <ndfold/kept_columns.h>
+
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/lines.h"
@@ -138,8 +140,7 @@ bool pays_on_cpu(const Problem& problem, const DeviceFacts& device) {
 // Lanes along runs of a vector or two meet more often than they look: logsumexp f16 of [36450,127,16] over axes 0 and 2
 // takes 92 us in parts, 52 by columns.
 bool looks_at_few(const Problem& problem, Index run_bytes) {
-  constexpr Index kFewBytes = 32;
-  return problem.fold == FoldKind::logsumexp && size_bytes(problem.input) == 2 && run_bytes <= kFewBytes;
+  return problem.fold == FoldKind::logsumexp && size_bytes(problem.input) == 2 && run_bytes <= kSectorBytes;
 }
 
 }  // namespace
