@@ -61,7 +61,10 @@ double gpu_barriers(const Step& step, const DeviceFacts& device) {
   const double in_grid = !maps(step) ? kReductionInGridMicroseconds
                          : columns   ? on_stairs(kColumnsInGridMicroseconds, step.bytes_read)
                                      : on_stairs(kRowsInGridMicroseconds, step.bytes_read);
-  const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds : 0;
+  const bool in_turns = step.kernel.residency == Residency::ring && step.kernel.body == Body::rows;
+  const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds
+                         : in_turns             ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read)
+                                                : 0;
   return passing + step.launch.grid_barriers * device.grid_barrier_microseconds + (grid ? in_grid : 0) +
          (cluster ? in_cluster + 2 * device.cluster_barrier_microseconds : 0);
 }

@@ -71,6 +71,14 @@ double one_by_one(const Step& step) {
   return kElementsOfRuns * (size_bytes(step.kernel.input) == 2 ? kHalfElementsOfRuns : 1);
 }
 
+// Whether rows of neighbours begin and end anywhere in a pack.
+bool is_of_cut_lines(const Step& step) {
+  if (step.kernel.body != Body::rows || step.reduced.size() != 1 || step.reduced.back().in != 1) return false;
+  const Index pack = pack_of(step.kernel.input);
+  return step.reduced.back().size % pack != 0 ||
+         std::any_of(step.kept.begin(), step.kept.end(), [&](const Axis& axis) { return axis.in % pack != 0; });
+}
+
 double travelling_efficiency(const Step& step, double blocks) {
   if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
   const bool half = size_bytes(step.kernel.input) == 2;
@@ -78,7 +86,8 @@ double travelling_efficiency(const Step& step, double blocks) {
     return (overlaps(step) ? 1 : one_by_one(step)) * on_stairs(kTravellingPanels, blocks) *
            (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
-  return one_by_one(step) * on_stairs(kTravellingRows, blocks) * (half ? kHalfTravellingRows : 1) *
+  const double cut = !is_of_cut_lines(step) ? 1 : half ? kHalfTravellingCutRows : kTravellingCutRows;
+  return one_by_one(step) * cut * on_stairs(kTravellingRows, blocks) * (half ? kHalfTravellingRows : 1) *
          (alone ? kTravellingAlone : 1);
 }
 
@@ -235,9 +244,13 @@ double sharing_efficiency(const Step& step) {
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   if (!rows) return on_stairs(kColumnShareByCluster, blocks);
-  if (step.kernel.residency == Residency::registers)
-    return on_stairs(kLinesByCluster, blocks) * on_stairs(kLinesByClusterPart, static_cast<double>(tile_bytes(step)));
-  const bool slow = blocks > 2 && size_bytes(step.kernel.input) == 2;
+  const bool half = size_bytes(step.kernel.input) == 2;
+  if (step.kernel.residency == Residency::registers) {
+    const double cut = !is_of_cut_lines(step) ? 1 : half ? kHalfCutLinesByCluster : kCutLinesByCluster;
+    return on_stairs(kLinesByCluster, blocks) * (half ? kHalfLinesByCluster : 1) * cut *
+           on_stairs(kLinesByClusterPart, static_cast<double>(tile_bytes(step)));
+  }
+  const bool slow = blocks > 2 && half;
   return on_stairs(kRowShareByCluster, blocks) * (slow ? kHalfRowsInLargeClusters : 1) *
          on_stairs(kRowShareByClusterPart, static_cast<double>(tile_bytes(step)));
 }
@@ -277,7 +290,11 @@ double share_of_body(const Step& step, const Residents& blocks) {
     const double runs = step.reduced.size() < 2 ? 1
                                                 : share_of_short_runs(step) * share_of_shared_runs(step) *
                                                       (half ? kHalfRowsInRuns : kRowsInRuns);
-    return runs * (reads_twice(step) ? kRowsAgain : on_stairs(kRowOverlap, blocks.of_multiprocessor));
+    if (reads_twice(step)) return runs * kRowsAgain;
+    const bool keeps_line = step.kernel.residency == Residency::registers && step.reduced.size() < 2;
+    const bool cut = half && step.kernel.residency == Residency::shared && is_of_cut_lines(step);
+    return runs * (keeps_line ? 1 : on_stairs(kRowOverlap, blocks.of_multiprocessor)) *
+           (cut ? kHalfCutLinesInShared : 1);
   }
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);
   if (step.kernel.residency == Residency::registers)

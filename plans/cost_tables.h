@@ -35,9 +35,12 @@ inline constexpr StairRow kRowShareByClusterPart[] = {
     {8 << 10, 0.32}, {16 << 10, 0.50}, {54 << 10, 0.85}, {1e300, 1.0}};
 /// Of 16-bit elements in more than two blocks: bf16 rows of 128 256 and 2^18 reach 0.595 and 0.57 of a copy.
 inline constexpr double kHalfRowsInLargeClusters = 0.77;
-/// Kept in registers: 512 MiB of rows of 16, 32 and 64 K f32 take 308, 274 and 295 us, a copy 258.
-inline constexpr StairRow kLinesByCluster[] = {{2, 1.0}, {1e300, 0.95}};
-inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.80}, {1e300, 1.0}};
+/// Kept in registers: rows of 32, 64 and 128 K f32 take 134, 141 and 147 us, of 2^18 155, a copy 129; of 64, 128 and
+/// 256 K bf16 76, 82 and 83, a copy 66; of 65 535, 100 001 and 262 143 f32 159, 163 and 182, of 65 535, 128 255 and
+/// 262 143 bf16 84, 90 and 90.
+inline constexpr StairRow kLinesByCluster[] = {{2, 1.02}, {4, 0.98}, {8, 0.93}, {1e300, 0.89}};
+inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.85}, {1e300, 1.0}};
+inline constexpr double kHalfLinesByCluster = 0.89, kCutLinesByCluster = 0.86, kHalfCutLinesByCluster = 0.91;
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
@@ -92,6 +95,10 @@ inline constexpr StairRow kTravellingRows[] = {{8, 0.885}, {20, 0.915}, {100, 0.
 inline constexpr StairRow kTravellingPanels[] = {{4, 0.925}, {8, 0.88},  {16, 0.86},
                                                  {40, 0.84}, {70, 0.79}, {1e300, 0.64}};
 inline constexpr double kHalfTravellingRows = 0.89;
+/// Rows that begin anywhere in a pack: 159 and 154 us of f32, 98 to 103 of bf16, which others take 151 and 88 for.
+inline constexpr double kTravellingCutRows = 0.96, kHalfTravellingCutRows = 0.87;
+/// Of bf16 that wait in a block's shared memory: of 50 257 94 us, of 49 152 84.
+inline constexpr double kHalfCutLinesInShared = 0.89;
 
 /// Panels of 16 bits beside those of f32: [2048,32768], [4096,16384], [8192,8192] and [16384,4096] axis 0 0.59, 0.58,
 /// 0.55 and 0.47 of a copy for 0.72, 0.74, 0.74 and 0.69 (the same file).
@@ -205,8 +212,10 @@ inline constexpr double kColumnsInClusterMicroseconds = 2.5;
 /// and 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
 inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {4 << 20, 3.5}, {1e300, 6}};
 /// Rows: softmaxes of [64,16384], [17,32768] and [8,65536] take 9.5, 7.6 and 7.3 us in a grid, 4.7, 4.0 and 4.1 in
-/// clusters of eight, but [4,131072] 7.3 and 8.3 (H100).
+/// clusters of eight, but [4,131072] 7.3 and 8.3 (H100). Groups that take rows in turns begin and end alone: [32,2^18]
+/// takes 29 us, [64,2^18] 46, [128,2^18] 81, [256,2^18] 148 (H200).
 inline constexpr StairRow kRowsInGridMicroseconds[] = {{6 << 20, 1}, {1e300, 0}};
+inline constexpr StairRow kRowsInTurnsMicroseconds[] = {{100 << 20, 5}, {1e300, 3}};
 /// The same for a reduction: graph nodes for [1,16384], [16,16384] and [2048,16] take 3.1, 3.9 and 4.2 us in clusters
 /// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
 inline constexpr double kReductionInClusterMicroseconds = 0.5;

@@ -148,19 +148,25 @@ __device__ typename F::State combine_lanes_of_row(const F& fold, typename F::Sta
   return lanes > kWarp ? combine_block_in_turn<kTurn>(fold, state) : combine_lanes(fold, state, 1, lanes);
 }
 
-/// Over the blocks of a cluster, one state each, which all lanes of a block know.
+/// Over the blocks of a cluster, one state each, which all lanes of a block know. Each leaves it in the shared memory
+/// of all, which none of them is to use since all blocks met last: none then has to wait until others have read.
+template <class F>
+__device__ typename F::State exchange_in_cluster(const F& fold, typename F::State state) {
+  using State = typename F::State;
+  const auto cluster = this_cluster();
+  static_assert(2 * sizeof(State) * kWarp <= kExchangeBytes / 2);  // turns of blocks lie before
+  auto* const area = reinterpret_cast<State*>(shared_memory() + kExchangeBytes / 2);
+  const int blocks = static_cast<int>(cluster.num_blocks()), thread = thread_of_block(), lane = lane_of_warp();
+  if (thread < blocks) cluster.map_shared_rank(area, static_cast<unsigned>(thread))[cluster.block_rank()] = state;
+  cluster.sync();  // every block's state is here
+  return combine_lanes(fold, lane < blocks ? read_state(area + lane) : fold.identity(), 1, kWarp);
+}
+
 template <class F>
 __device__ typename F::State combine_cluster(const F& fold, typename F::State state) {
-  const auto cluster = this_cluster();
   const auto read_cluster = cluster_of_readers();
-  auto* const area = exchange_area<typename F::State>();
-  const int blocks = static_cast<int>(cluster.num_blocks()), lane = lane_of_warp();
-  if (thread_of_block() == 0) *area = state;
-  cluster.sync();
-  state = lane < blocks ? read_state(cluster.map_shared_rank(area, static_cast<unsigned>(lane))) : fold.identity();
-  state = combine_lanes(fold, state, 1, kWarp);
-  read_cluster.sync();  // nobody leaves, or writes again, while others read
-  return state;
+  read_cluster.sync();  // all blocks are there, and have read the states of the tile before
+  return exchange_in_cluster(fold, state);
 }
 
 }  // namespace ndfold::cuda

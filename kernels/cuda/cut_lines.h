@@ -221,6 +221,48 @@ __device__ void softmax_of_cut_line(const F& fold, const CutLine<Source, kPacks,
   store_cut(results, to + line.edge(), line.before_edge(), line.after_edge());
 }
 
+/// The same with packs that stay elements while they wait; what is at an end is made a number when it is asked for.
+template <MapKind kMap, class Tuning, class Source, class F, int kPacks, class Out>
+__device__ void softmax_of_kept_cut_line(const F& fold, const CutLine<Source, kPacks, Out>& line, int lanes,
+                                         const Sharers<Tuning>& sharers, Out* out, typename Source::Value alpha) {
+  using A = typename Source::Value;
+  constexpr int kSize = Source::kSize;
+  KeptElements<Source, kPacks> kept;
+  kept.keep_row(line.batch.packs, line.batch.count, fold.scale);
+  const auto at_edge = [&](int i) { return line.number_at_edge(i) * fold.scale; };
+  A max = kept.maximum();
+  if (line.has_edge())
+#pragma unroll
+    for (int i = 0; i < kSize; ++i)
+      if (line.is_at_edge(i)) max = folds::any_maximum(max, at_edge(i));
+  max = combine_line<0>(fold.pivot_fold(), max, lanes);
+  A sum = kept.sum_of_powers(max);
+  if (line.has_edge()) {
+    const auto exponent = Exponent<A>::of(max, A(1));
+#pragma unroll
+    for (int i = 0; i < kSize; ++i)
+      if (line.is_at_edge(i)) sum += exponent.power(at_edge(i));
+  }
+  sum = combine_line<1>(folds::Sum<A>(), sum, lanes);
+  sharers.meet(fold, max, sum);
+  if (!line.live()) return;
+  using Map = std::conditional_t<kMap == MapKind::softmax, SoftmaxMap<A>, LogSoftmaxMap<A>>;
+  const Map map({max, sum}, kept.scale(), alpha);
+  Out* const to = out + line.start();
+  Out results[kSize];
+#pragma unroll
+  for (int u = 0; u < kPacks; ++u) {
+#pragma unroll
+    for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(kept.number(u, i)));
+    if (u < line.batch.count) store_whole(results, to + line.position(u));
+  }
+  if (!line.has_edge()) return;
+  const Map of_scaled({max, sum}, A(1), alpha);
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(of_scaled(at_edge(i)));
+  store_cut(results, to + line.edge(), line.before_edge(), line.after_edge());
+}
+
 /// Of fewer than 2^30 lines of two lanes at least; results begin in a pack where their elements do.
 template <class Source, class F, class Sink, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_lines(const __grid_constant__ Arguments step) {
@@ -238,7 +280,11 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) cut_lines(c
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
       const auto alpha = static_cast<typename Source::Value>(step.alpha);
-      softmax_of_cut_line<Sink::kMap>(fold, line, sharers.lanes(scope), sharers, out, alpha);
+      sharers.await_each_other();
+      if constexpr (kKeepsElements<Source, Tuning::kUnroll>)
+        softmax_of_kept_cut_line<Sink::kMap>(fold, line, sharers.lanes(scope), sharers, out, alpha);
+      else
+        softmax_of_cut_line<Sink::kMap>(fold, line, sharers.lanes(scope), sharers, out, alpha);
     } else {
       const auto state = fold_cut_line<Source>(fold, scope, line, step.lane_axis.out);
       results.write(fold, state, line.live() && scope.lane() == 0);

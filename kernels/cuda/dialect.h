@@ -48,6 +48,15 @@ __device__ inline ClusterOfReaders cluster_of_readers() { return {}; }
 __device__ inline auto cluster_of_readers() { return this_cluster(); }
 #endif
 
+/// 0, which compilers do not know to be: grids have two sides.
+__device__ inline unsigned nothing() {
+#ifdef __CUDACC__
+  return blockIdx.z;
+#else
+  return 0;
+#endif
+}
+
 /// Adds 1; what this thread saw before is seen by whoever sees the sum through load_acquire().
 __device__ inline void add_release(unsigned* counter) {
 #ifdef __CUDACC__

@@ -1,4 +1,5 @@
-// What a lane keeps of its columns in registers: numbers, or elements of 16 bits, of which twice as many fit.
+// What a lane keeps in registers of its columns, or of a row: numbers, or elements of 16 bits, of which twice as many
+// fit.
 #pragma once
 #include "kernels/cuda/any_extreme.h"
 #include "kernels/cuda/softmax_fold.h"
@@ -58,8 +59,8 @@ class KeptNumbers {
   A numbers_[kKept][kSize];
 };
 
-/// kKept rows at most, as elements; turned where the scale is negative. What is missing is -inf, and counts for
-/// nothing.
+/// kKept rows at most, or packs of one row, as elements; turned where the scale is negative. What is missing is -inf,
+/// and counts for nothing.
 template <class Source, int kKept>
 class KeptElements {
   using A = typename Source::Value;
@@ -85,19 +86,34 @@ class KeptElements {
         words_[k].at[i] = k < count ? packs[k].at[i] ^ sign : std::bit_cast<Loaded>(nothing).at[i];
   }
 
+  /// The first `count` packs of one row; others repeat one of them, if there is one.
+  __device__ void keep_row(const P (&packs)[kKept], int count, A scale) {
+    count_ = count;
+    scale_ = scale < 0 ? -scale : scale;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) words_[k] = std::bit_cast<Loaded>(packs[k]);
+    if (scale < 0)
+#pragma unroll
+      for (int k = 0; k < kKept; ++k)
+#pragma unroll
+        for (int i = 0; i < kSize / 2; ++i) words_[k].at[i] ^= 0x80008000u;
+  }
+
   __device__ A scale() const { return scale_; }
   __device__ A number(int k, int c) const { return number_of<Source>(pack(k), c); }
 
-  /// Times the scale: whoever has no number has none then, too, for a scale may be 0.
   __device__ void maxima(A (&to)[kSize]) const {
-    P largest = pack(0);
+    const P largest = largest_of_columns();
 #pragma unroll
-    for (int k = 1; k < kKept; ++k) largest = any_extreme<false>(largest, pack(k));
+    for (int c = 0; c < kSize; ++c) to[c] = scaled(number_of<Source>(largest, c));
+  }
+  /// Of packs of one row.
+  __device__ A maximum() const {
+    const P largest = largest_of_columns();
+    A max = number_of<Source>(largest, 0);
 #pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      const A max = number_of<Source>(largest, c);
-      to[c] = max == -folds::kInfinity<A> ? max : max * scale_;
-    }
+    for (int c = 1; c < kSize; ++c) max = folds::any_maximum(max, number_of<Source>(largest, c));
+    return count_ == 0 ? -folds::kInfinity<A> : scaled(max);
   }
 
   /// Numbers are made of elements once more later: as registers that live until then they would be too many.
@@ -113,8 +129,34 @@ class KeptElements {
     }
     forget();
   }
+  /// Of packs of one row.
+  __device__ A sum_of_powers(A max) {
+    const auto exponent = Exponent<A>::of(max, scale_);
+    A sum = 0;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      A of_pack = 0;
+#pragma unroll
+      for (int c = 0; c < kSize; ++c) of_pack += exponent.power(number(k, c));
+      sum += k < count_ ? of_pack : A(0);
+    }
+    // Numbers are made once more, as in forget(): ptxas sees through its empty assembly, and spilt 33 of them here.
+#pragma unroll
+    for (int k = 0; k < kKept; ++k)
+#pragma unroll
+      for (int i = 0; i < kSize / 2; ++i) words_[k].at[i] ^= nothing();
+    return sum;
+  }
 
  private:
+  // Whoever has no number has none then, too, for a scale may be 0.
+  __device__ A scaled(A max) const { return max == -folds::kInfinity<A> ? max : max * scale_; }
+  __device__ P largest_of_columns() const {
+    P largest = pack(0);
+#pragma unroll
+    for (int k = 1; k < kKept; ++k) largest = any_extreme<false>(largest, pack(k));
+    return largest;
+  }
   // What was made of the words.
   __device__ void forget() {
 #ifdef __CUDA_ARCH__
@@ -133,7 +175,8 @@ class KeptElements {
 
 /// Of few rows there is room for numbers of 16 bits too, and each power is taken once.
 template <class Source, int kKept>
-using Kept = std::conditional_t<kIs16BitFloat<typename Source::Element> && (kKept > 4), KeptElements<Source, kKept>,
-                                KeptNumbers<Source, kKept>>;
+inline constexpr bool kKeepsElements = kIs16BitFloat<typename Source::Element>&& Source::kSize > 1 && (kKept > 4);
+template <class Source, int kKept>
+using Kept = std::conditional_t<kKeepsElements<Source, kKept>, KeptElements<Source, kKept>, KeptNumbers<Source, kKept>>;
 
 }  // namespace ndfold::cuda

@@ -33,12 +33,14 @@ Found kept_in_registers(int rows) {
 template <class Line, class F, class Sink, MapKind kMap>
 Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
   constexpr bool kHalf = Line::kSize > 4, kRuns = !kIsInLine<Line>;
-  constexpr int kOfFew = kHalf ? 4 : kRuns ? 5 : 6, kOfMany = kRuns || kHalf ? 2 : 3;
+  constexpr int kOfFew = kHalf ? 4 : kRuns ? 5 : 6, kOfMany = kRuns ? 2 : 3;
   using Map = MapSink<typename Sink::Out, kMap>;
-  if constexpr (!kHalf && !kRuns)  // of elements half as wide, numbers of so many loads are more than registers
-    if (key.tuning.unroll > kFewLoads) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
-  return key.tuning.threads <= kFewThreads ? with_whole_lines<Line, F, Map, kFewThreads, kFewLoads, kOfFew>(found)
-                                           : with_whole_lines<Line, F, Map, kThreads, kFewLoads, kOfMany>(found);
+  const bool few = key.tuning.threads <= kFewThreads, many_loads = key.tuning.unroll > kFewLoads;
+  if constexpr (kHalf || !kRuns)
+    if (many_loads || (kHalf && !few)) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
+  if constexpr (!kHalf)
+    if (!few) return with_whole_lines<Line, F, Map, kThreads, kFewLoads, kOfMany>(found);
+  return with_whole_lines<Line, F, Map, kFewThreads, kFewLoads, kOfFew>(found);
 }
 
 // Elements one by one, as many as packs have together.

@@ -2,6 +2,7 @@
 // several lines. Nothing is walked, and no end is looked for: what is left are loads, a fold in registers, and stores.
 // A line of elements that are some way apart is one of packs of one; runs of whole packs together are one, too.
 #pragma once
+#include "kernels/cuda/kept.h"
 #include "kernels/cuda/lines_together.h"
 
 namespace ndfold::cuda {
@@ -144,13 +145,21 @@ class Sharers {
   __device__ int lanes(const NearScope& scope) const {
     return many_ ? static_cast<int>(gridDim.x) * scope.lanes() : scope.lanes();
   }
+  /// Before states of a line meet: loads that are on their way already hide it.
+  __device__ void await_each_other() const {
+    if constexpr (kMayBeMany)
+      if (many_) {
+        const auto read_cluster = cluster_of_readers();
+        read_cluster.sync();  // all blocks are there, and have read the states of the line before
+      }
+  }
   /// A block's maximum and sum become those of all; what its powers are multiplied with, to be measured from there.
   template <class F, class A>
   __device__ A meet(const F& fold, A& max, A& sum) const {
     if constexpr (kMayBeMany)
       if (many_) {
         const A from = max;
-        const auto whole = combine_cluster(fold, {max, sum});
+        const auto whole = exchange_in_cluster(fold, {max, sum});
         max = whole.max;
         sum = whole.sum;
         return F::shrink(from, max);
@@ -162,6 +171,31 @@ class Sharers {
   bool many_;
 };
 
+/// Packs of one line that stay elements while they wait: twice as many of 16 bits have room.
+template <MapKind kMap, class Tuning, class Source, int kPacks, class F, class Out>
+__device__ void softmax_of_kept_line(const F& fold, const LinesOfLane<Source, 1, true>& lines, Out* out,
+                                     const PacksOfLine& mine, const PlacesOfPacks<Source, kPacks>& places,
+                                     const Sharers<Tuning>& sharers, typename Source::Value alpha) {
+  using A = typename Source::Value;
+  constexpr int kSize = Source::kSize;
+  const BatchOfLines<Source, 1, kPacks> batch(lines, mine, places, 0);
+  sharers.await_each_other();
+  KeptElements<Source, kPacks> kept;
+  kept.keep_row(batch.line[0].packs, batch.line[0].count, fold.scale);
+  A max = combine_line<0>(fold.pivot_fold(), kept.maximum(), mine.lanes);
+  A sum = combine_line<1>(folds::Sum<A>(), kept.sum_of_powers(max), mine.lanes);
+  sharers.meet(fold, max, sum);
+  using Map = std::conditional_t<kMap == MapKind::softmax, SoftmaxMap<A>, LogSoftmaxMap<A>>;
+  const Map map({max, sum}, kept.scale(), alpha);
+#pragma unroll
+  for (int u = 0; u < kPacks; ++u) {
+    Out results[kSize];
+#pragma unroll
+    for (int i = 0; i < kSize; ++i) results[i] = to_element<Out>(map(kept.number(u, i)));
+    if (lines.live[0] && mine.has(u)) store_whole(results, out + lines.out[0] + places.out(u) * kSize);
+  }
+}
+
 /// Numbers are multiplied with the scale where they become powers; of a negative one, all are turned around before.
 template <MapKind kMap, class Tuning, class Source, int kLines, int kPacks, class F, class Out>
 __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines, true>& lines, Out* out,
@@ -170,6 +204,7 @@ __device__ void softmax_of_lines(const F& fold, const LinesOfLane<Source, kLines
   using A = typename Source::Value;
   constexpr int kSize = Source::kSize;
   BatchOfLines<Source, kLines, kPacks> batch(lines, mine, places, 0);
+  sharers.await_each_other();
   const A scale = fold.scale < 0 ? -fold.scale : fold.scale;
   if (fold.scale < 0)
 #pragma unroll
@@ -273,7 +308,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     }
     if constexpr (Sink::kMaps) {
       auto* const out = reinterpret_cast<typename Sink::Out*>(step.out);
-      softmax_of_lines<Sink::kMap, Tuning, Source, kLines, kPacks>(fold, lines, out, mine, places, sharers, alpha);
+      if constexpr (kKeepsElements<Source, kPacks> && kLines == 1)
+        softmax_of_kept_line<Sink::kMap, Tuning, Source, kPacks>(fold, lines, out, mine, places, sharers, alpha);
+      else
+        softmax_of_lines<Sink::kMap, Tuning, Source, kLines, kPacks>(fold, lines, out, mine, places, sharers, alpha);
     } else {
       const BatchOfLines<Source, kLines, kPacks> batch(lines, mine, places, step.lane_axis.out);
       const int length = static_cast<int>(step.lane_axis.size);

@@ -40,10 +40,31 @@ void fit_line(Step& step, const DeviceFacts& device) {
   step.launch.block = static_cast<int>(std::clamp<Index>(lanes, device.lanes, step.launch.block));
 }
 
+// Of 16 bits runs of whole packs wait as a line does: kernels/cuda/softmax_kernel.h.
+bool keeps_whole_lines(const Problem& problem, const DeviceFacts& device) {
+  if (has_whole_lines(problem, device)) return true;
+  return size_bytes(problem.input) == 2 && problem.kind == RequestKind::softmax && has_many_kernels(problem) &&
+         !problem.axes.reduced.empty() && has_whole_runs(problem);
+}
+
+// Rows of 16 bits wait as elements (kernels/cuda/kept.h) where kernels look for no ends of runs.
+bool stay_elements(const Problem& problem, const DeviceFacts& device) {
+  return keeps_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0;
+}
+
+// Others become numbers: as many bytes of f32.
+void ask_for_numbers(TuningQuestion& question) {
+  constexpr Index kHalf = 2, kNumber = 4;
+  if (question.element_bytes != kHalf) return;
+  question.reduced = ceil_divide(question.reduced * kHalf, kNumber);
+  question.element_bytes = kNumber;
+}
+
 Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   TuningQuestion question = question_of(strategy, problem);
   const Index run_packs = body == Body::rows ? packs_of_cut_runs(problem, device) : 0;
   if (run_packs > 0) question.reduced = run_packs * Index{Tuning{}.vector_bytes} / question.element_bytes;
+  if (body == Body::rows && question.softmax && !stay_elements(problem, device)) ask_for_numbers(question);
   const TuningRow* tuned = &tuning_for(device, question);
   Step step = fold_step(problem, body, *tuned);
   const bool long_lines = body == Body::rows && tuned->use.unroll > kLoadsOfAnyLine;
@@ -51,7 +72,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
     question.registers =
-        long_lines && (has_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0 || run_packs > 0);
+        long_lines && (keeps_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0 || run_packs > 0);
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
@@ -60,7 +81,8 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
                          tuned->residency == Residency::registers;
   settle(step, in_shared ? Residency::shared : tuned->residency, device);
   const bool kept = rows_of_gpu && step.kernel.residency == Residency::registers;
-  if (kept && (run_packs > 0 || lanes_of_cut_line(problem, device) > 0)) {
+  const bool one_batch = run_packs > 0 || lanes_of_cut_line(problem, device) > 0 || keeps_whole_lines(problem, device);
+  if (kept && one_batch) {
     const Index packs = run_packs > 0 ? run_packs : packs_of_line(problem);
     const Index lanes = ceil_divide(packs, Index{step.kernel.tuning.unroll});
     step.launch.block = static_cast<int>(round_up(lanes, device.lanes));

@@ -94,7 +94,7 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   const bool maps = problem.kind == RequestKind::softmax;
   const Index pack = pack_of(problem.input);
   const Index packs = problem.axes.reduced_elements() / pack;
-  const bool is_long = packs > kMostLanes * kKeptLoads && pack <= 4;  // longer ones of 16-bit floats are not kept
+  const bool is_long = packs > kMostLanes * kKeptLoads;
   const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
   return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && lanes <= (maps ? kMostLanes : device.lanes)
              ? lanes
@@ -123,7 +123,7 @@ Index packs_of_cut_runs(const Problem& problem, const DeviceFacts& device) {
 }
 
 bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
-  if (problem.kind != RequestKind::softmax || problem.axes.reduced.empty() || is_half(problem)) return false;
+  if (problem.kind != RequestKind::softmax || problem.axes.reduced.empty()) return false;
   return has_whole_lines(problem, device) || (has_many_kernels(problem) && lie_one_after_the_other(problem));
 }
 

@@ -38,6 +38,8 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 128, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = 16384, .softmax_only = true},
      {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
+    {{.strategy = "rows_in_block", .bytes_up_to = 65536, .element_up_to = 2, .softmax_only = true},
+     {.threads = 512, .unroll = 8}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = 32768, .softmax_only = true},
      {.threads = 512, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .softmax_only = true},

@@ -94,6 +94,8 @@ MUTANTS = [
     ("line_picked", "lines_together.h", "lines.state(fold, from + lane)", "lines.state(fold, from)", "whole_short"),
     ("line_place", "lines_together.h", "turn * (first + i)", "turn * (first - i)", "whole_best"),
     ("line_elsewhere", "whole_lines.h", "sum[l] += mine.has(u) ? of_pack : A(0);", "sum[l] += of_pack;", "whole_softmax"),
+    ("line_counted", "kept.h", "sum += k < count_ ?", "sum += k <= count_ ?", "whole_kept_half"),
+    ("line_turned", "kept.h", "words_[k].at[i] ^= 0x80008000u;", "words_[k].at[i] ^= 0x8000u;", "whole_kept_half"),
     ("places_lane", "whole_lines.h", "in_ = in + scope.lane();", "in_ = in;", "whole_places"),
     ("places_load", "whole_lines.h", "lane = i - u * near_;", "lane = i;", "whole_places"),
     ("table_run", "whole_runs.h", "const bool carry = pack_ >= of_run_;", "const bool carry = pack_ > of_run_;", "whole_runs"),
@@ -226,6 +228,8 @@ KERNELS = {
                                     "8, Tuned<1024, 8>>"),
     "whole_softmax": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
+    "whole_kept_half": ("whole_lines.h", "whole_lines<InLine<Elements<BFloat16, float, 8>>, Softmax<float>, "
+                                         "MapSink<BFloat16, MapKind::softmax>, 1, Tuned<1024, 8>>"),
     "whole_places": ("whole_lines.h", "whole_lines<Elements<float, float, 4>, Softmax<float>, "
                                       "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_runs": ("whole_runs.h", "whole_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
