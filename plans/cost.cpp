@@ -61,7 +61,8 @@ double gpu_barriers(const Step& step, const DeviceFacts& device) {
   const double in_grid = !maps(step) ? kReductionInGridMicroseconds
                          : columns   ? on_stairs(kColumnsInGridMicroseconds, step.bytes_read)
                                      : on_stairs(kRowsInGridMicroseconds, step.bytes_read);
-  const bool in_turns = step.kernel.residency == Residency::ring && step.kernel.body == Body::rows;
+  const bool in_turns =
+      step.kernel.residency == Residency::ring && step.kernel.body == Body::rows && step.reduced.size() < 2;
   const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds
                          : in_turns             ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read)
                                                 : 0;

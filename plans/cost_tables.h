@@ -212,7 +212,7 @@ inline constexpr double kColumnsInClusterMicroseconds = 2.5;
 /// and 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
 inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {4 << 20, 3.5}, {1e300, 6}};
 /// Rows: softmaxes of [64,16384], [17,32768] and [8,65536] take 9.5, 7.6 and 7.3 us in a grid, 4.7, 4.0 and 4.1 in
-/// clusters of eight, but [4,131072] 7.3 and 8.3 (H100). Groups that take rows in turns begin and end alone: [32,2^18]
+/// clusters of eight, but [4,131072] 7.3 and 8.3 (H100). Groups that take lines in turns begin and end alone: [32,2^18]
 /// takes 29 us, [64,2^18] 46, [128,2^18] 81, [256,2^18] 148 (H200).
 inline constexpr StairRow kRowsInGridMicroseconds[] = {{6 << 20, 1}, {1e300, 0}};
 inline constexpr StairRow kRowsInTurnsMicroseconds[] = {{100 << 20, 5}, {1e300, 3}};
