@@ -23,7 +23,8 @@ Verdict shared_or(std::string_view strategy, Verdict verdict, const Problem& pro
 // warps: docs/measurements/gpu/regret.csv. Lines of whole packs take no longer by warps, however few they are.
 bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda) return false;
-  if (suits_lines(problem, device) || wants_warps_for_long_rows(problem, device)) return true;
+  if (suits_lines(problem, device) || wants_warps_for_long_rows(problem, device) || keeps_in_warp(problem, device))
+    return true;
   if (const Index cut = lanes_of_cut_line(problem, device); cut > 0) return cut <= device.lanes;
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0) return packs <= device.lanes * kLoadsOfAnyLine;
   return fits_warp(problem) && has_rows_for_warps(problem, device);

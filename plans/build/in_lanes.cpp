@@ -22,6 +22,7 @@ constexpr Index kLongestRunsBytes = 16384;
 constexpr Index kLongestLooksBytes = 32768, kLongestIndexBytes = 65536;
 constexpr Index kWarpsOfMultiprocessor = 24;  // that registers have room for
 constexpr Index kLoadsOfCutRuns = 4;
+constexpr int kLoadsOfKept = 4;  // of 513 elements are 128 packs and an end, which is none of a lane's four
 
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
 Index blocks_of(const Step& step, const DeviceFacts& device) {
@@ -74,9 +75,10 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   if (wants_warps_for_long_rows(problem, device)) return yes();
   const Index cut = lanes_of_cut_line(problem, device), packs = packs_of_cut_runs(problem, device);
-  const bool fits = cut > 0     ? cut <= device.lanes
-                    : packs > 0 ? packs <= device.lanes * kLoadsOfCutRuns
-                                : fits_warp(problem);
+  const bool fits = keeps_in_warp(problem, device) ? true
+                    : cut > 0                      ? cut <= device.lanes
+                    : packs > 0                    ? packs <= device.lanes * kLoadsOfCutRuns
+                                                   : fits_warp(problem);
   if (fits && cut == 0 && packs == 0 && row_bytes(problem) > kLongestRowBytes && !has_rows_for_warps(problem, device))
     return unwise("a warp a row would leave multiprocessors idle");
   return fits ? yes() : unwise("a row is longer than the registers of a warp");
@@ -89,8 +91,10 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   if (has_whole_lines(problem, device) && has_packs_for_lanes(problem))
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(packs_of_line(problem)));
   settle(step, tuned.residency, device);
-  if (const Index cut = lanes_of_cut_line(problem, device); cut > 0 && cut <= device.lanes)
+  if (const Index cut = lanes_of_cut_line(problem, device); cut > 0 && cut <= device.lanes) {
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
+    if (problem.kind == RequestKind::softmax) step.kernel.tuning.unroll = kLoadsOfKept;
+  }
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0 && packs <= device.lanes * kLoadsOfCutRuns)
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(ceil_divide(packs, kLoadsOfCutRuns)));
   share_few_rows(step, device);

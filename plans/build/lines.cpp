@@ -101,6 +101,16 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
              : 0;
 }
 
+bool keeps_in_warp(const Problem& problem, const DeviceFacts& device) {
+  constexpr Index kMostWhole = 160, kMostHalves = 192, kMostCutHalves = 208;  // packs
+  const bool whole = has_whole_lines(problem, device), half = is_half(problem);
+  if (problem.kind != RequestKind::softmax || !(whole || (half && lanes_of_cut_line(problem, device) > 0)))
+    return false;
+  if (!half && problem.input != DType::f32) return false;
+  const Index packs = packs_of_line(problem), most = !half ? kMostWhole : whole ? kMostHalves : kMostCutHalves;
+  return packs > device.lanes * kKeptLoads && packs <= most && has_rows_for_warps(problem, device);
+}
+
 Index packs_of_cut_runs(const Problem& problem, const DeviceFacts& device) {
   constexpr Index kEmptiest = 4;  // times what belongs: emptier packs cost more than elements one by one
   const auto& axes = problem.axes;

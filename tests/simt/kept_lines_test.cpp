@@ -20,6 +20,17 @@ TEST(kept_lines, by_a_block) {
   EXPECT_EQ(tally.cut_lines, 24);
 }
 
+TEST(kept_lines, by_a_warp) {
+  Tally tally;
+  for (const DType type : kHalves)
+    for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
+      for (const Index length : {1032, 1536, 1025, 1033, 1663})
+        softmax({5, length}, {.axes = {1}, .kind = kind, .scale = -0.5}, "rows_in_lanes", {.type = type}, tally);
+  for (const Index length : {520, 640, 513, 515}) softmax({5, length}, {.axes = {1}}, "rows_in_lanes", {}, tally);
+  EXPECT_EQ(tally.whole_packs, 10);
+  EXPECT_EQ(tally.cut_lines, 14);
+}
+
 TEST(kept_lines, by_clusters) {
   Tally tally;
   for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
