@@ -46,10 +46,12 @@ Index data_register_bytes(const Step& step) {
          (stay ? 1 : static_cast<Index>(size_bytes(step.kernel.accumulate)) / element_bytes(step));
 }
 
+// Of a line the ends that are no whole vectors have one of their own.
 bool fits_registers(const Step& step) {
-  const Tuning& tuning = step.kernel.tuning;
-  return step.kernel.body == Body::rows &&
-         tile_bytes(step) <= sharers(step) * static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
+  if (step.kernel.body != Body::rows) return false;
+  const Index vector = step.kernel.tuning.vector_bytes, room = sharers(step) * step.kernel.tuning.unroll;
+  if (step.reduced.size() != 1 || step.reduced.back().in != 1) return tile_bytes(step) <= room * vector;
+  return elements(step.reduced) * element_bytes(step) / vector <= room * std::max<Index>(1, step.parts);
 }
 
 bool fits_output(const Step& step) {

@@ -62,7 +62,9 @@ void ask_for_numbers(TuningQuestion& question) {
 }
 
 Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  TuningQuestion question = question_of(strategy, problem);
+  const bool keeps_cut_line =
+      body == Body::rows && problem.kind == RequestKind::softmax && lanes_of_cut_line(problem, device) > 0;
+  TuningQuestion question = keeps_cut_line ? question_of_cut_line(strategy, problem) : question_of(strategy, problem);
   const Index run_packs = body == Body::rows ? packs_of_cut_runs(problem, device) : 0;
   if (run_packs > 0) question.reduced = run_packs * Index{Tuning{}.vector_bytes} / question.element_bytes;
   if (body == Body::rows && question.softmax && !stay_elements(problem, device)) ask_for_numbers(question);

@@ -42,8 +42,9 @@ int blocks_of_registers(const Problem& problem, const Tuning& tuning) {
 }
 
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  TuningQuestion question = question_of(strategy, problem);
-  question.registers = body == Body::rows && keeps_long_lines(problem, device);
+  const bool keeps = body == Body::rows && keeps_long_lines(problem, device);
+  TuningQuestion question = keeps ? question_of_cut_line(strategy, problem) : question_of(strategy, problem);
+  question.registers = keeps;
   TuningRow tuned = tuning_for(device, question);
   if (body == Body::columns && problem.kind != RequestKind::softmax)
     tuned.use.panel_bytes = panel_bytes_of_batch(tuned.use, problem.axes.reduced_elements());

@@ -22,7 +22,6 @@ constexpr Index kLongestRunsBytes = 16384;
 constexpr Index kLongestLooksBytes = 32768, kLongestIndexBytes = 65536;
 constexpr Index kWarpsOfMultiprocessor = 24;  // that registers have room for
 constexpr Index kLoadsOfCutRuns = 4;
-constexpr int kLoadsOfKept = 4;  // of 513 elements are 128 packs and an end, which is none of a lane's four
 
 // Lanes have several short rows at once; where there are few rows, sooner one, and all multiprocessors are busy.
 Index blocks_of(const Step& step, const DeviceFacts& device) {
@@ -85,16 +84,16 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
 }
 
 Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
-  const TuningRow& tuned = tuning_for(device, question_of("rows_in_lanes", problem));
+  const Index cut = lanes_of_cut_line(problem, device);
+  const bool keeps = cut > 0 && problem.kind == RequestKind::softmax;
+  const TuningRow& tuned = tuning_for(
+      device, keeps ? question_of_cut_line("rows_in_lanes", problem) : question_of("rows_in_lanes", problem));
   Step step = fold_step(problem, Body::rows, tuned);
   step.kernel.scope = Scope::lanes;
   if (has_whole_lines(problem, device) && has_packs_for_lanes(problem))
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(packs_of_line(problem)));
   settle(step, tuned.residency, device);
-  if (const Index cut = lanes_of_cut_line(problem, device); cut > 0 && cut <= device.lanes) {
-    step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
-    if (problem.kind == RequestKind::softmax) step.kernel.tuning.unroll = kLoadsOfKept;
-  }
+  if (cut > 0 && cut <= device.lanes) step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0 && packs <= device.lanes * kLoadsOfCutRuns)
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(ceil_divide(packs, kLoadsOfCutRuns)));
   share_few_rows(step, device);

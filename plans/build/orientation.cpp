@@ -1,6 +1,7 @@
 #include "plans/build/orientation.h"
 
 #include "plans/build/builders.h"
+#include "plans/build/geometry.h"
 #include "plans/build/lines.h"
 
 namespace ndfold {
@@ -100,6 +101,12 @@ TuningQuestion question_of(std::string_view strategy, const Problem& problem) {
           .element_bytes = static_cast<Index>(size_bytes(problem.input)),
           .reduced = problem.axes.reduced_elements(),
           .softmax = problem.kind == RequestKind::softmax};
+}
+
+TuningQuestion question_of_cut_line(std::string_view strategy, const Problem& problem) {
+  TuningQuestion question = question_of(strategy, problem);
+  question.reduced -= question.reduced % pack_of(problem.input);
+  return question;
 }
 
 }  // namespace ndfold

@@ -13,11 +13,12 @@ TEST(kept_lines, by_a_block) {
     for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
       for (const double scale : {1.0, -0.5, 0.0}) {
         const SoftmaxSpec spec{.axes = {1}, .kind = kind, .scale = scale, .alpha = 3};
-        for (const Index length : {16392, 20000, 32768, 16401, 32761})
+        for (const Index length : {16392, 20000, 32768, 16401, 32769})
           softmax({2, length}, spec, "rows_in_block", {.type = type}, tally);
       }
+  softmax({2, 16387}, {.axes = {1}}, "rows_in_block", {}, tally);  // as many packs as registers have, and ends
   EXPECT_EQ(tally.whole_packs, 36);
-  EXPECT_EQ(tally.cut_lines, 24);
+  EXPECT_EQ(tally.cut_lines, 25);
 }
 
 TEST(kept_lines, by_a_warp) {
@@ -35,11 +36,12 @@ TEST(kept_lines, by_clusters) {
   Tally tally;
   for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
     for (const double scale : {1.0, -2.0})
-      for (const Index length : {40000, 65536, 128256, 40007, 65531, 128255})
+      for (const Index length : {40000, 65536, 128256, 40007, 65537, 128255})
         softmax({2, length}, {.axes = {1}, .kind = kind, .scale = scale}, "rows_in_cluster", {.type = DType::bf16},
                 tally);
+  softmax({2, 65537}, {.axes = {1}}, "rows_in_cluster", {}, tally);
   EXPECT_EQ(tally.whole_packs, 12);
-  EXPECT_EQ(tally.cut_lines, 12);
+  EXPECT_EQ(tally.cut_lines, 13);
 }
 
 TEST(kept_lines, buffers_that_begin_anywhere) {
