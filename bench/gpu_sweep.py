@@ -12,7 +12,7 @@ from gpu_points import BAR, ELEMENT, FLOOR, MOST, allowed_microseconds, coarse_p
 from gpu_timing import ROTATED_BYTES, Pace, median_microseconds
 
 SECONDS = 240
-QUICK = Pace(samples=3, sample_seconds=0.003, warm_calls=1, least_calls=1, small_bytes=64 << 20, dropped_replays=1)
+QUICK = Pace(samples=3, sample_seconds=0.003, warm_calls=1, least_calls=1, dropped_replays=1)
 CAREFUL = replace(QUICK, samples=7, sample_seconds=0.006, warm_calls=3)
 DOUBTFUL = 12          # of the worst points are measured again at the end, with all care
 WORST = 10             # are printed

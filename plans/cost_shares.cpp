@@ -71,12 +71,16 @@ double one_by_one(const Step& step) {
   return kElementsOfRuns * (size_bytes(step.kernel.input) == 2 ? kHalfElementsOfRuns : 1);
 }
 
-// Whether rows of neighbours begin and end anywhere in a pack.
-bool is_of_cut_lines(const Step& step) {
-  if (step.kernel.body != Body::rows || step.reduced.size() != 1 || step.reduced.back().in != 1) return false;
+// Whether runs begin and end anywhere in a pack.
+bool are_cut(const Step& step) {
   const Index pack = pack_of(step.kernel.input);
-  return step.reduced.back().size % pack != 0 ||
-         std::any_of(step.kept.begin(), step.kept.end(), [&](const Axis& axis) { return axis.in % pack != 0; });
+  const auto is_cut = [&](const Axis& axis) { return axis.in % pack != 0; };
+  return step.reduced.back().size % pack != 0 || std::any_of(step.reduced.begin(), step.reduced.end() - 1, is_cut) ||
+         std::any_of(step.kept.begin(), step.kept.end(), is_cut);
+}
+
+bool is_of_cut_lines(const Step& step) {
+  return step.kernel.body == Body::rows && step.reduced.size() == 1 && step.reduced.back().in == 1 && are_cut(step);
 }
 
 double travelling_efficiency(const Step& step, double blocks) {
@@ -99,14 +103,10 @@ double share_of_moved_runs(const Step& step) {
   return !cut ? 1 : size_bytes(step.kernel.input) == 2 ? kHalfMovesOfCutRuns : kMovesOfCutRuns;
 }
 
-// Whether a reduction's rows are runs that begin and end anywhere in a pack.
+// Of a reduction's rows of several runs.
 bool has_cut_runs(const Step& step) {
-  const Index pack = pack_of(step.kernel.input);
   const bool rows = !maps(step) && step.kernel.body == Body::rows && step.kernel.source == SourceKind::dense;
-  if (!rows || step.reduced.size() < 2) return false;
-  const auto is_cut = [&](const Axis& axis) { return axis.in % pack != 0; };
-  return step.reduced.back().size % pack != 0 || std::any_of(step.reduced.begin(), step.reduced.end() - 1, is_cut) ||
-         std::any_of(step.kept.begin(), step.kept.end(), is_cut);
+  return rows && step.reduced.size() > 1 && are_cut(step);
 }
 
 double share_of_runs(const Step& step) {

@@ -13,6 +13,8 @@ struct KeptColumns {
   int rows, columns, threads;
 };
 inline constexpr int kMostKeptRows = 512;  ///< of a panel
+/// Loads of 16-bit elements that a lane keeps as numbers; of more it keeps the elements.
+inline constexpr int kMostNumberedLoads = 4;
 
 /// The least that is compiled for lanes of so many rows (`unroll`), of elements of 2 or 4 bytes. Two of 16 bits share a
 /// register: lanes have twice as many.

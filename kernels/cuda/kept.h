@@ -1,6 +1,8 @@
 // What a lane keeps in registers of its columns, or of a row: numbers, or elements of 16 bits, of which twice as many
 // fit.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "kernels/cuda/any_extreme.h"
 #include "kernels/cuda/softmax_fold.h"
 #include "kernels/cuda/source.h"
@@ -140,11 +142,7 @@ class KeptElements {
       for (int c = 0; c < kSize; ++c) of_pack += exponent.power(number(k, c));
       sum += k < count_ ? of_pack : A(0);
     }
-    // Numbers are made once more, as in forget(): ptxas sees through its empty assembly, and spilt 33 of them here.
-#pragma unroll
-    for (int k = 0; k < kKept; ++k)
-#pragma unroll
-      for (int i = 0; i < kSize / 2; ++i) words_[k].at[i] ^= nothing();
+    change_by_nothing();
     return sum;
   }
 
@@ -156,6 +154,13 @@ class KeptElements {
 #pragma unroll
     for (int k = 1; k < kKept; ++k) largest = any_extreme<false>(largest, pack(k));
     return largest;
+  }
+  // As forget(): of rows ptxas saw through its empty assembly, and spilt 33 words.
+  __device__ void change_by_nothing() {
+#pragma unroll
+    for (int k = 0; k < kKept; ++k)
+#pragma unroll
+      for (int i = 0; i < kSize / 2; ++i) words_[k].at[i] ^= nothing();
   }
   // What was made of the words.
   __device__ void forget() {
@@ -175,7 +180,8 @@ class KeptElements {
 
 /// Of few rows there is room for numbers of 16 bits too, and each power is taken once.
 template <class Source, int kKept>
-inline constexpr bool kKeepsElements = kIs16BitFloat<typename Source::Element>&& Source::kSize > 1 && (kKept > 4);
+inline constexpr bool kKeepsElements = kIs16BitFloat<typename Source::Element> && (Source::kSize > 1) &&
+                                       (kKept > kMostNumberedLoads);
 template <class Source, int kKept>
 using Kept = std::conditional_t<kKeepsElements<Source, kKept>, KeptElements<Source, kKept>, KeptNumbers<Source, kKept>>;
 

@@ -41,7 +41,7 @@ Index data_register_bytes(const Step& step) {
   if (step.kernel.residency != Residency::registers) return loads;
   const Index kept = ceil_divide(tile_bytes(step), std::max<Index>(1, sharers(step)));
   if (step.kernel.body == Body::columns) return kept;  // of 16 bits elements stay: kernels/cuda/kept.h
-  const bool stay = element_bytes(step) == 2 && tuning.unroll > kPacksOfLane;  // there, too
+  const bool stay = element_bytes(step) == 2 && tuning.unroll > kMostNumberedLoads;  // there, too
   return std::max(loads, kept) *
          (stay ? 1 : static_cast<Index>(size_bytes(step.kernel.accumulate)) / element_bytes(step));
 }

@@ -32,13 +32,10 @@ bool suits_warps(const Problem& problem, const DeviceFacts& device) {
 
 // As many lanes as have all of their loads of a line on their way at once: with half of them a row of 1025 f32 took
 // 1.4 times what one of 2047 did.
-void fit_line(Step& step, const DeviceFacts& device) {
+void fit_line(Step& step, const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || step.reduced.size() != 1 || step.reduced.back().in != 1) return;
-  const Tuning& tuning = step.kernel.tuning;
-  const Index of_lane = Index{tuning.vector_bytes} * tuning.unroll;
-  const Index line = step.reduced.back().size * static_cast<Index>(size_bytes(step.kernel.input));
-  const Index lanes = round_up(ceil_divide(line / tuning.vector_bytes * tuning.vector_bytes, of_lane), device.lanes);
-  step.launch.block = static_cast<int>(std::clamp<Index>(lanes, device.lanes, step.launch.block));
+  const int threads = threads_of_packs(packs_of_line(problem), step.kernel.tuning, device);
+  step.launch.block = std::clamp(threads, device.lanes, step.launch.block);
 }
 
 // Of 16 bits runs of whole packs wait as a line does: kernels/cuda/softmax_kernel.h.
@@ -48,12 +45,8 @@ bool keeps_whole_lines(const Problem& problem, const DeviceFacts& device) {
          !problem.axes.reduced.empty() && has_whole_runs(problem);
 }
 
-// Rows of 16 bits wait as elements (kernels/cuda/kept.h) where kernels look for no ends of runs.
-bool stay_elements(const Problem& problem, const DeviceFacts& device) {
-  return keeps_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0;
-}
-
-// Others become numbers: as many bytes of f32.
+// Rows of 16 bits wait as elements (kernels/cuda/kept.h) where kernels look for no ends of runs. Others become numbers:
+// as many bytes of f32.
 void ask_for_numbers(TuningQuestion& question) {
   constexpr Index kHalf = 2, kNumber = 4;
   if (question.element_bytes != kHalf) return;
@@ -62,37 +55,35 @@ void ask_for_numbers(TuningQuestion& question) {
 }
 
 Schedule one_step(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  const bool keeps_cut_line =
-      body == Body::rows && problem.kind == RequestKind::softmax && lanes_of_cut_line(problem, device) > 0;
-  TuningQuestion question = keeps_cut_line ? question_of_cut_line(strategy, problem) : question_of(strategy, problem);
-  const Index run_packs = body == Body::rows ? packs_of_cut_runs(problem, device) : 0;
+  const bool rows_of_gpu = body == Body::rows && device.kind == DeviceKind::cuda;
+  const bool softmax = problem.kind == RequestKind::softmax;
+  const Index run_packs = rows_of_gpu ? packs_of_cut_runs(problem, device) : 0;
+  const bool cut_line = rows_of_gpu && lanes_of_cut_line(problem, device) > 0;
+  const bool looks_for_no_ends = cut_line || (rows_of_gpu && keeps_whole_lines(problem, device));
+  const bool one_batch = looks_for_no_ends || run_packs > 0;
+  TuningQuestion question = question_of(strategy, problem, softmax && cut_line);
   if (run_packs > 0) question.reduced = run_packs * Index{Tuning{}.vector_bytes} / question.element_bytes;
-  if (body == Body::rows && question.softmax && !stay_elements(problem, device)) ask_for_numbers(question);
+  if (rows_of_gpu && softmax && !looks_for_no_ends) ask_for_numbers(question);
   const TuningRow* tuned = &tuning_for(device, question);
   Step step = fold_step(problem, body, *tuned);
   const bool long_lines = body == Body::rows && tuned->use.unroll > kLoadsOfAnyLine;
   const bool must_suit = body == Body::columns || long_lines;
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
-    question.registers =
-        long_lines && (keeps_whole_lines(problem, device) || lanes_of_cut_line(problem, device) > 0 || run_packs > 0);
+    question.registers = long_lines && one_batch;
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }
-  const bool rows_of_gpu = body == Body::rows && device.kind == DeviceKind::cuda;
-  const bool in_shared = rows_of_gpu && problem.kind == RequestKind::softmax && !has_many_kernels(problem) &&
-                         tuned->residency == Residency::registers;
+  const bool in_shared =
+      rows_of_gpu && softmax && !has_many_kernels(problem) && tuned->residency == Residency::registers;
   settle(step, in_shared ? Residency::shared : tuned->residency, device);
-  const bool kept = rows_of_gpu && step.kernel.residency == Residency::registers;
-  const bool one_batch = run_packs > 0 || lanes_of_cut_line(problem, device) > 0 || keeps_whole_lines(problem, device);
-  if (kept && one_batch) {
-    const Index packs = run_packs > 0 ? run_packs : packs_of_line(problem);
-    const Index lanes = ceil_divide(packs, Index{step.kernel.tuning.unroll});
-    step.launch.block = static_cast<int>(round_up(lanes, device.lanes));
+  if (rows_of_gpu && one_batch && step.kernel.residency == Residency::registers) {
+    step.launch.block =
+        threads_of_packs(run_packs > 0 ? run_packs : packs_of_line(problem), step.kernel.tuning, device);
     step.kernel.tuning.threads = std::max(step.kernel.tuning.threads, step.launch.block);
   }
   if (rows_of_gpu) stay_for_rows(problem, device, step);
-  if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, device);
+  if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, problem, device);
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);
     fit_block(step, device);

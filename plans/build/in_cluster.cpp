@@ -43,7 +43,7 @@ int blocks_of_registers(const Problem& problem, const Tuning& tuning) {
 
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
   const bool keeps = body == Body::rows && keeps_long_lines(problem, device);
-  TuningQuestion question = keeps ? question_of_cut_line(strategy, problem) : question_of(strategy, problem);
+  TuningQuestion question = question_of(strategy, problem, keeps);
   question.registers = keeps;
   TuningRow tuned = tuning_for(device, question);
   if (body == Body::columns && problem.kind != RequestKind::softmax)
@@ -59,8 +59,8 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   step.launch.grid[0] = blocks;
   settle(step, tuned.residency, device);
   if (step.kernel.residency == Residency::registers) {
-    const Index packs = packs_of_line(problem), of_block = ceil_divide(packs, Index{blocks} * tuned.use.unroll);
-    step.launch.block = static_cast<int>(round_up(of_block, device.lanes));
+    const Index of_block = ceil_divide(packs_of_line(problem), Index{blocks});
+    step.launch.block = threads_of_packs(of_block, tuned.use, device);
   }
   return {.steps = {step}};
 }

@@ -74,10 +74,9 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (suits_bundles(problem, device)) return unwise("short rows come in bundles");
   if (wants_warps_for_long_rows(problem, device)) return yes();
   const Index cut = lanes_of_cut_line(problem, device), packs = packs_of_cut_runs(problem, device);
-  const bool fits = keeps_in_warp(problem, device) ? true
-                    : cut > 0                      ? cut <= device.lanes
-                    : packs > 0                    ? packs <= device.lanes * kLoadsOfCutRuns
-                                                   : fits_warp(problem);
+  const bool fits = keeps_in_warp(problem, device) || (cut > 0     ? cut <= device.lanes
+                                                       : packs > 0 ? packs <= device.lanes * kLoadsOfCutRuns
+                                                                   : fits_warp(problem));
   if (fits && cut == 0 && packs == 0 && row_bytes(problem) > kLongestRowBytes && !has_rows_for_warps(problem, device))
     return unwise("a warp a row would leave multiprocessors idle");
   return fits ? yes() : unwise("a row is longer than the registers of a warp");
@@ -86,8 +85,7 @@ Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
 Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {
   const Index cut = lanes_of_cut_line(problem, device);
   const bool keeps = cut > 0 && problem.kind == RequestKind::softmax;
-  const TuningRow& tuned = tuning_for(
-      device, keeps ? question_of_cut_line("rows_in_lanes", problem) : question_of("rows_in_lanes", problem));
+  const TuningRow& tuned = tuning_for(device, question_of("rows_in_lanes", problem, keeps));
   Step step = fold_step(problem, Body::rows, tuned);
   step.kernel.scope = Scope::lanes;
   if (has_whole_lines(problem, device) && has_packs_for_lanes(problem))

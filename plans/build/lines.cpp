@@ -162,6 +162,10 @@ Index packs_of_line(const Problem& problem) {
   return problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input)) / kVectorBytes;
 }
 
+int threads_of_packs(Index packs, const Tuning& tuning, const DeviceFacts& device) {
+  return static_cast<int>(round_up(ceil_divide(packs, Index{tuning.unroll}), device.lanes));
+}
+
 bool has_packs_for_lanes(const Problem& problem) {
   const Index packs = packs_of_line(problem), lanes = ceil_power_of_two(packs);
   if (problem.kind == RequestKind::softmax) return packs <= (packs == lanes ? 8 : 4);

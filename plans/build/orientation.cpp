@@ -96,17 +96,12 @@ Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device) {
   return yes();
 }
 
-TuningQuestion question_of(std::string_view strategy, const Problem& problem) {
+TuningQuestion question_of(std::string_view strategy, const Problem& problem, bool without_ends) {
+  const Index reduced = problem.axes.reduced_elements();
   return {.strategy = strategy,
           .element_bytes = static_cast<Index>(size_bytes(problem.input)),
-          .reduced = problem.axes.reduced_elements(),
+          .reduced = without_ends ? reduced - reduced % pack_of(problem.input) : reduced,
           .softmax = problem.kind == RequestKind::softmax};
-}
-
-TuningQuestion question_of_cut_line(std::string_view strategy, const Problem& problem) {
-  TuningQuestion question = question_of(strategy, problem);
-  question.reduced -= question.reduced % pack_of(problem.input);
-  return question;
 }
 
 }  // namespace ndfold

@@ -17,9 +17,8 @@ Verdict columns_are_apt(const Problem& problem, const DeviceFacts& device);
 /// results don't either.
 bool wants_split(const Problem& problem, const DeviceFacts& device);
 
-/// What a tuning table is asked about this problem.
-TuningQuestion question_of(std::string_view strategy, const Problem& problem);
-/// The same of a line without its ends, which have vectors of their own: 513 elements are as 512.
-TuningQuestion question_of_cut_line(std::string_view strategy, const Problem& problem);
+/// What a tuning table is asked about this problem; of a line perhaps without its ends, which have vectors of their
+/// own: 513 elements are as 512.
+TuningQuestion question_of(std::string_view strategy, const Problem& problem, bool without_ends = false);
 
 }  // namespace ndfold

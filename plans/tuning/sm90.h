@@ -1,5 +1,5 @@
 // The rows of sm_90 (H100, H200). A tile is reduced extent × panel: 64 KiB lets three blocks share a multiprocessor,
-// 108 KiB two, 224 KiB one.
+// 108 KiB two, 224 KiB one. Of rows that wait in registers a cluster has as few blocks as keep one, and these at most.
 #pragma once
 #include <ndfold/kept_columns.h>
 
