@@ -42,7 +42,8 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const bool keeps = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster ||
                      step.kernel.residency == Residency::ring ||
                      (step.kernel.residency == Residency::registers && step.kernel.body == Body::columns);
-  const double asked = keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll;
+  const double asked =
+      keeps ? kAllAtOnce : step.launch.block * load * tuning.unroll + static_cast<double>(step.launch.shared_bytes);
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
   const bool states = step.kernel.source == SourceKind::states;
   const bool folds = !states && (step.kernel.body == Body::rows || step.kernel.body == Body::columns);

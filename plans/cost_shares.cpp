@@ -83,6 +83,12 @@ bool is_of_cut_lines(const Step& step) {
   return step.kernel.body == Body::rows && step.reduced.size() == 1 && step.reduced.back().in == 1 && are_cut(step);
 }
 
+// Columns of which registers keep a part.
+bool keeps_tall_columns(const Step& step) {
+  return step.kernel.body == Body::columns && step.kernel.residency == Residency::registers &&
+         (step.launch.shared_bytes > 0 || step.parts > 1);
+}
+
 double travelling_efficiency(const Step& step, double blocks) {
   if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
   const bool half = size_bytes(step.kernel.input) == 2;
@@ -243,8 +249,9 @@ double sharing_efficiency(const Step& step) {
     return std::min(kWholeGridInTurns, on_stairs(kRowShareByGroup, blocks));
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
-  if (!rows) return on_stairs(kColumnShareByCluster, blocks);
   const bool half = size_bytes(step.kernel.input) == 2;
+  if (keeps_tall_columns(step)) return on_stairs(kTallByCluster, blocks) * (half ? kHalfTallByCluster : 1);
+  if (!rows) return on_stairs(kColumnShareByCluster, blocks) * (half ? kHalfColumnsByCluster : 1);
   if (step.kernel.residency == Residency::registers) {
     const double cut = !is_of_cut_lines(step) ? 1 : half ? kHalfCutLinesByCluster : kCutLinesByCluster;
     return on_stairs(kLinesByCluster, blocks) * (half ? kHalfLinesByCluster : 1) * cut *
@@ -291,12 +298,15 @@ double share_of_body(const Step& step, const Residents& blocks) {
                                                 : share_of_short_runs(step) * share_of_shared_runs(step) *
                                                       (half ? kHalfRowsInRuns : kRowsInRuns);
     if (reads_twice(step)) return runs * kRowsAgain;
+    if (step.kernel.residency == Residency::registers && step.launch.shared_bytes > 0)
+      return on_stairs(kLinesBeyond, blocks.of_multiprocessor);
     const bool keeps_line = step.kernel.residency == Residency::registers && step.reduced.size() < 2;
     const bool cut = half && step.kernel.residency == Residency::shared && is_of_cut_lines(step);
     return runs * (keeps_line ? 1 : on_stairs(kRowOverlap, blocks.of_multiprocessor)) *
            (cut ? kHalfCutLinesInShared : 1);
   }
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);
+  if (keeps_tall_columns(step)) return kTallPanels * (half ? kHalfTallPanels : 1);
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes)
                                  : share_of_sectors(step);

@@ -35,13 +35,22 @@ inline constexpr StairRow kRowShareByClusterPart[] = {
     {8 << 10, 0.32}, {16 << 10, 0.50}, {54 << 10, 0.85}, {1e300, 1.0}};
 /// Of 16-bit elements in more than two blocks: bf16 rows of 128 256 and 2^18 reach 0.595 and 0.57 of a copy.
 inline constexpr double kHalfRowsInLargeClusters = 0.77;
-/// Kept in registers: rows of 32, 64 and 128 K f32 take 134, 141 and 147 us, of 2^18 155, a copy 129; of 64, 128 and
-/// 256 K bf16 76, 82 and 83, a copy 66; of 65 535, 100 001 and 262 143 f32 159, 163 and 182, of 65 535, 128 255 and
-/// 262 143 bf16 84, 90 and 90.
-inline constexpr StairRow kLinesByCluster[] = {{2, 1.02}, {4, 0.98}, {8, 0.93}, {1e300, 0.89}};
-inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.85}, {1e300, 1.0}};
-inline constexpr double kHalfLinesByCluster = 0.89, kCutLinesByCluster = 0.86, kHalfCutLinesByCluster = 0.91;
+/// Kept in registers and beyond: rows of 65 536, 128 256, 2^18 and 2^19 f32 by 2, 4, 8 and 16 blocks reach 0.94, 0.92,
+/// 0.89 and 0.85 of a copy, of 128 256, 2^18, 2^19 and 2^20 bf16 0.90, 0.87, 0.83 and 0.77; cut ones as much, but
+/// 2^19 - 1 f32 0.79 and bf16 of 16 blocks 0.72. Parts of 64 KiB reach 0.97 of that, of 32 KiB 0.94.
+inline constexpr StairRow kLinesByCluster[] = {{2, 0.99}, {4, 0.97}, {8, 0.94}, {1e300, 0.89}};
+inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.94}, {66 << 10, 0.97}, {1e300, 1.0}};
+inline constexpr double kHalfLinesByCluster = 0.94, kCutLinesByCluster = 0.98, kHalfCutLinesByCluster = 0.96;
+/// A block alone on its multiprocessor, with more of a line than registers keep: 132 of 32 768 f32 0.74 of a copy, by
+/// two blocks each 0.86; of 264 and more 0.96 and 0.92.
+/// Columns of which registers keep a part: [64,1024,2048] axis 1 0.95 of a copy, [1024,131072] axis 0 0.84; bf16 0.78 and
+/// 0.75. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16 0.68 and 0.63, by four 4096 rows 0.83 and 0.78.
+inline constexpr double kTallPanels = 0.95, kHalfTallPanels = 0.86;
+inline constexpr StairRow kTallByCluster[] = {{2, 0.93}, {1e300, 0.89}};
+inline constexpr double kHalfTallByCluster = 0.96;
+inline constexpr StairRow kLinesBeyond[] = {{1, 0.80}, {1e300, 1.0}};
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
+inline constexpr double kHalfColumnsByCluster = 0.92;  // bf16 [4096,16384] axis 0 122 us, 110 in a grid
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
 inline constexpr StairRow kRowShareByGroup[] = {{2, 0.82}, {16, 0.91}, {64, 0.77}, {128, 0.68}, {1e300, 0.73}};
 inline constexpr double kWholeGridInTurns = 0.53;  // rows of 16 MiB, for which all blocks wait in turn: 0.46 of a copy

@@ -26,6 +26,15 @@ constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
   return compiled[std::size(compiled) - 1];
 }
 
+/// Columns of panels that are more than registers keep (kernels/cuda/tall_columns.h): of a lane; and the bytes in which
+/// states meet, of so many threads, lanes side by side and blocks of a cluster: maxima and sums of each warp, both of
+/// each block.
+inline constexpr int kTallColumns = 4;
+constexpr Index tall_meeting_bytes(Index threads, Index lanes, Index blocks) {
+  constexpr Index kWarp = 32, kNumberBytes = 4;
+  return 2 * (threads / kWarp + (blocks > 1 ? blocks : 0)) * lanes * kTallColumns * kNumberBytes;
+}
+
 /// What memory writes at least.
 inline constexpr Index kSectorBytes = 32;
 

@@ -11,24 +11,28 @@ struct Found {
   Kernel kernel = nullptr;
   int threads = 0;
   int pack = 1;
-  int columns = 0;           ///< of a lane, where they are more than a pack
-  int packs = 1;             ///< as many columns once more, that a lane of a wide panel may have
-  bool bundles = false;      ///< rows come in bundles (bundles.h)
-  bool joined = false;       ///< columns: rows are joined (joined_rows.h)
-  bool shifted = false;      ///< columns: packs begin elsewhere from row to row (shifted_columns.h)
-  int state_bytes = 0;       ///< of a state, where those of a tile meet in shared memory: reductions of columns
-  int meeting_bytes = 0;     ///< of a lane's columns, where registers keep them (column_registers.h); else 0
-  Kernel sectors = nullptr;  ///< the same where rows end within sectors (column_sectors.h)
+  int columns = 0;                ///< of a lane, where they are more than a pack
+  int packs = 1;                  ///< as many columns once more, that a lane of a wide panel may have
+  bool bundles = false;           ///< rows come in bundles (bundles.h)
+  bool joined = false;            ///< columns: rows are joined (joined_rows.h)
+  bool shifted = false;           ///< columns: packs begin elsewhere from row to row (shifted_columns.h)
+  int state_bytes = 0;            ///< of a state, where those of a tile meet in shared memory: reductions of columns
+  int meeting_bytes = 0;          ///< of a lane's columns, where registers keep them (column_registers.h); else 0
+  Kernel sectors = nullptr;       ///< the same where rows end within sectors (column_sectors.h)
+  Kernel tall_columns = nullptr;  ///< a softmax: of panels that are more than registers keep (tall_columns.h)
   Kernel whole_lines =
       nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
   int packs_of_line = 0;
-  Kernel short_lines = nullptr;  ///< rows: of those that have no more packs than lanes
-  Kernel whole_runs = nullptr;   ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
-  Kernel cut_lines = nullptr;    ///< rows: of lines of neighbours (cut_lines.h)
-  Kernel cut_runs = nullptr;     ///< rows: of runs of neighbours (cut_runs.h, fold_cut_runs.h)
-  int packs_of_cut_runs = 0;     ///< a softmax: of a line, a lane at most
-  bool two_lists = false;        ///< packs within runs are a list of their own (fold_cut_runs.h)
-  Kernel elements = nullptr;     ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
+  Kernel long_lines = nullptr;        ///< rows of a softmax: of lines that begin anywhere in a pack (long_lines.h)
+  Kernel long_lines_apart = nullptr;  ///< the same where results begin elsewhere in a pack
+  int packs_of_long_line = 0;         ///< in registers, of a lane
+  Kernel short_lines = nullptr;       ///< rows: of those that have no more packs than lanes
+  Kernel whole_runs = nullptr;        ///< rows: of runs that are whole packs, any number and length (whole_runs.h)
+  Kernel cut_lines = nullptr;         ///< rows: of lines of neighbours (cut_lines.h)
+  Kernel cut_runs = nullptr;          ///< rows: of runs of neighbours (cut_runs.h, fold_cut_runs.h)
+  int packs_of_cut_runs = 0;          ///< a softmax: of a line, a lane at most
+  bool two_lists = false;             ///< packs within runs are a list of their own (fold_cut_runs.h)
+  Kernel elements = nullptr;          ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
   Kernel travelling = nullptr;           ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
   Kernel travelling_elements = nullptr;  ///< the same in packs of one, wherever they lie
@@ -104,7 +108,7 @@ struct Bound {
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
   bool begins_alike = false;      ///< every result lies as far from a whole pack as its element, if the first one does
-  bool begins_anywhere = false;   ///< rows that travel: wherever in a pack the first one begins
+  bool begins_anywhere = false;   ///< rows: the kernel for whole packs takes them wherever in one the first begins
   Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first
   Cover cover_units, cover_any;   ///< cut runs: where the first one begins at such a multiple, and elsewhere
   PacksOfRun within_run;          ///< cut runs: packs that are whole wherever a run begins

@@ -236,7 +236,7 @@ __device__ void softmax_of_kept_cut_line(const F& fold, const CutLine<Source, kP
     for (int i = 0; i < kSize; ++i)
       if (line.is_at_edge(i)) max = folds::any_maximum(max, at_edge(i));
   max = combine_line<0>(fold.pivot_fold(), max, lanes);
-  A sum = kept.sum_of_powers(max);
+  A sum = kept.template sum_of_powers<false>(max);
   if (line.has_edge()) {
     const auto exponent = Exponent<A>::of(max, A(1));
 #pragma unroll

@@ -27,8 +27,13 @@ class KeptNumbers {
         numbers_[k][c] = k < count ? number_of<Source>(packs[k], c) * scale : -folds::kInfinity<A>;
   }
 
+  /// The first `count` packs of one row.
+  __device__ void keep_row(const Loaded (&packs)[kKept], int count, A scale) { keep(packs, count, scale); }
+
   /// That numbers have yet to be multiplied with.
   __device__ A scale() const { return A(1); }
+  /// One that is not kept, as number() says those that are.
+  __device__ static A as_kept(A number, A scale) { return number * scale; }
   __device__ A number(int k, int c) const { return numbers_[k][c]; }
 
   __device__ void maxima(A (&to)[kSize]) const {
@@ -38,6 +43,25 @@ class KeptNumbers {
 #pragma unroll
       for (int k = 1; k < kKept; ++k) to[c] = folds::any_maximum(to[c], numbers_[k][c]);
     }
+  }
+
+  /// Of packs of one row.
+  __device__ A maximum() const {
+    A columns[kSize];
+    maxima(columns);
+#pragma unroll
+    for (int c = 1; c < kSize; ++c) columns[0] = folds::any_maximum(columns[0], columns[c]);
+    return columns[0];
+  }
+  template <bool kReplace>
+  __device__ A sum_of_powers(A max) {
+    A of_all[kSize], columns[kSize];
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) of_all[c] = max;
+    sums_of_powers<kReplace>(of_all, columns);
+#pragma unroll
+    for (int c = 1; c < kSize; ++c) columns[0] += columns[c];
+    return columns[0];
   }
 
   /// kReplace: powers take the places of the numbers.
@@ -102,6 +126,7 @@ class KeptElements {
   }
 
   __device__ A scale() const { return scale_; }
+  __device__ static A as_kept(A number, A scale) { return scale < 0 ? -number : number; }
   __device__ A number(int k, int c) const { return number_of<Source>(pack(k), c); }
 
   __device__ void maxima(A (&to)[kSize]) const {
@@ -131,7 +156,8 @@ class KeptElements {
     }
     forget();
   }
-  /// Of packs of one row.
+  /// Of packs of one row, of which none takes its number's place.
+  template <bool>
   __device__ A sum_of_powers(A max) {
     const auto exponent = Exponent<A>::of(max, scale_);
     A sum = 0;

@@ -5,6 +5,8 @@
 #include "kernels/cuda/column_sectors.h"
 #include "kernels/cuda/cut_runs.h"
 #include "kernels/cuda/kernel_in.h"
+#include "kernels/cuda/long_lines.h"
+#include "kernels/cuda/tall_columns.h"
 #include "kernels/cuda/travelling.h"
 
 namespace ndfold::cuda::detail {
@@ -37,7 +39,15 @@ Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
   using Map = MapSink<typename Sink::Out, kMap>;
   const bool few = key.tuning.threads <= kFewThreads, many_loads = key.tuning.unroll > kFewLoads;
   if constexpr (kHalf || !kRuns)
-    if (many_loads || (kHalf && !few)) return with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
+    if (many_loads || (kHalf && !few)) {
+      Found long_ones = with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
+      if constexpr (!kRuns) {
+        long_ones.long_lines = long_lines<Line, F, Map, true, Tuned<kThreads, kLongLoads, 2>>;
+        long_ones.long_lines_apart = long_lines<Line, F, Map, false, Tuned<kThreads, kLongLoads - 1, 2>>;
+        long_ones.packs_of_long_line = kLongLoads;
+      }
+      return long_ones;
+    }
   if constexpr (!kHalf)
     if (!few) return with_whole_lines<Line, F, Map, kThreads, kFewLoads, kOfMany>(found);
   return with_whole_lines<Line, F, Map, kFewThreads, kFewLoads, kOfFew>(found);
@@ -179,6 +189,18 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
   return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
 }
 
+// Columns of which registers keep a part; nothing where buffers begin elsewhere in a pack.
+template <class Line, class F, class Sink>
+Found tall(Scope scope) {
+  static_assert(Line::kSize == kTallColumns);
+  constexpr int kLoads = sizeof(typename Line::Element) < sizeof(float) ? kTallLoadsOfHalf : kLongLoads;
+  Found found = kernel<Body::columns, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
+  using Tuning = Tuned<kThreads, kLoads, 2>;
+  found.tall_columns = scope == Scope::cluster ? Kernel(tall_columns<Line, F, Sink, Sharers<Tuning>, Tuning>)
+                                               : Kernel(tall_columns<Line, F, Sink, OneBlock, Tuning>);
+  return found;
+}
+
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.
 template <Body kBody, class Dense, class Strided, class SomeColumns, class F, class Sink, Breadth kBreadth>
 Found softmax(const KernelKey& key, const Layout& layout) {
@@ -188,13 +210,16 @@ Found softmax(const KernelKey& key, const Layout& layout) {
     using Line = InLine<Dense>;
     const bool packs = loads_packs<kBody>(key, layout);
     if (layout.in_line && packs) {
-      if constexpr (kBody == Body::rows) {
-        if (key.residency == Residency::registers)
+      constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
+      if (key.residency == Residency::registers) {
+        if constexpr (kBody == Body::rows)
           return or_with_elements<InLine<Strided>, F, Sink>(key, rows_in_registers<Line, F, Sink>(key));
-      } else if (key.tuning.threads <= kFewThreads) {
-        constexpr int kFewer = Dense::kSize > 4 ? 1 : 0;  // more numbers a pack need more registers
-        return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4 - kFewer>();
+        else if constexpr (sizeof(typename Dense::Value) == sizeof(float))
+          return tall<InLine<SomeColumns>, F, Sink>(key.scope);
       }
+      if constexpr (kBody == Body::columns)
+        if (key.tuning.threads <= kFewThreads)
+          return kernel<kBody, Line, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 4 - kFewer>();
       return kernel<kBody, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
     }
     if constexpr (kBody == Body::rows)

@@ -4,6 +4,7 @@
 #pragma once
 #include "kernels/cuda/kept.h"
 #include "kernels/cuda/lines_together.h"
+#include "kernels/cuda/sharers.h"
 
 namespace ndfold::cuda {
 
@@ -133,44 +134,6 @@ struct BatchOfLines {
   }
 };
 
-/// The blocks that share a line: one, or those of a cluster, which only kernels of many threads ask for.
-template <class Tuning>
-class Sharers {
- public:
-  static constexpr bool kMayBeMany = Tuning::kThreads > 256;
-  __device__ explicit Sharers(const NearScope& scope) : many_(kMayBeMany && scope.shares_parts()) {}
-  __device__ int lane(const NearScope& scope) const {
-    return many_ ? static_cast<int>(blockIdx.x) * scope.lanes() + scope.lane() : scope.lane();
-  }
-  __device__ int lanes(const NearScope& scope) const {
-    return many_ ? static_cast<int>(gridDim.x) * scope.lanes() : scope.lanes();
-  }
-  /// Before states of a line meet: loads that are on their way already hide it.
-  __device__ void await_each_other() const {
-    if constexpr (kMayBeMany)
-      if (many_) {
-        const auto read_cluster = cluster_of_readers();
-        read_cluster.sync();  // all blocks are there, and have read the states of the line before
-      }
-  }
-  /// A block's maximum and sum become those of all; what its powers are multiplied with, to be measured from there.
-  template <class F, class A>
-  __device__ A meet(const F& fold, A& max, A& sum) const {
-    if constexpr (kMayBeMany)
-      if (many_) {
-        const A from = max;
-        const auto whole = exchange_in_cluster(fold, {max, sum});
-        max = whole.max;
-        sum = whole.sum;
-        return F::shrink(from, max);
-      }
-    return 1;
-  }
-
- private:
-  bool many_;
-};
-
 /// Packs of one line that stay elements while they wait: twice as many of 16 bits have room.
 template <MapKind kMap, class Tuning, class Source, int kPacks, class F, class Out>
 __device__ void softmax_of_kept_line(const F& fold, const LinesOfLane<Source, 1, true>& lines, Out* out,
@@ -183,7 +146,7 @@ __device__ void softmax_of_kept_line(const F& fold, const LinesOfLane<Source, 1,
   KeptElements<Source, kPacks> kept;
   kept.keep_row(batch.line[0].packs, batch.line[0].count, fold.scale);
   A max = combine_line<0>(fold.pivot_fold(), kept.maximum(), mine.lanes);
-  A sum = combine_line<1>(folds::Sum<A>(), kept.sum_of_powers(max), mine.lanes);
+  A sum = combine_line<1>(folds::Sum<A>(), kept.template sum_of_powers<false>(max), mine.lanes);
   sharers.meet(fold, max, sum);
   using Map = std::conditional_t<kMap == MapKind::softmax, SoftmaxMap<A>, LogSoftmaxMap<A>>;
   const Map map({max, sum}, kept.scale(), alpha);

@@ -34,6 +34,13 @@ Index lanes_of_line(const Bound& bound) {
   return to.scope == Scope::lanes ? to.lanes : to.scope == Scope::block ? threads : 0;
 }
 
+// Packs of a line that blocks keep: in registers, and beyond them in what shared memory the step asks for.
+Index packs_of_long_line(const Found& found, const Bound& bound) {
+  const Index lanes = lanes_of_line(bound), threads = bound.launch.threads;
+  const Index places = bound.arguments.tile_bytes / kVectorBytes;
+  return lanes * found.packs_of_long_line + places / threads * lanes + places % threads;
+}
+
 // Whether the results of a line lie as its elements do.
 bool results_lie_alike(const Step& step) {
   return std::all_of(step.reduced.begin(), step.reduced.end(),
@@ -75,6 +82,27 @@ StepKernel kernel_of_whole_lines(const Step& step, const Found& found, const Bou
   const bool many = to.tiles > bound.launch.grid_y * (bound.launch.threads / lanes);
   const bool is_short = by_lanes && many && to.packs_of_run * runs <= lanes && found.short_lines != nullptr;
   return with_places_of_packs(is_short ? found.short_lines : found.whole_lines, bound, found.packs_of_line);
+}
+
+// Lines that a block or a cluster's take one at a time, wherever in a pack they begin.
+bool are_long_lines(const Found& found, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  const AxisNumbers& line = to.lane_axis;
+  const bool of_neighbours = to.walk.rank == 0 && line.in == 1 && line.out == 1;
+  const bool alone = to.scope != Scope::lanes && bound.launch.threads >= 2 * bound.pack;  // a lane an element at ends
+  return found.long_lines != nullptr && of_neighbours && alone && line.size >= bound.pack &&
+         line.size / bound.pack <= packs_of_long_line(found, bound);
+}
+
+// The kernel for columns of which registers keep a part. Where packs are cut the usual one takes them, and has room for
+// all that a block has of a panel.
+StepKernel kernel_of_tall_columns(const Found& found, Bound& bound) {
+  Arguments& to = bound.arguments;
+  const Index meeting = tall_meeting_bytes(bound.launch.threads, to.lanes, bound.launch.cluster);
+  const StepKernel kernel = {found.tall_columns, to.tile_bytes + meeting};
+  to.tile_bytes = to.part * to.lanes * bound.pack * bound.element_bytes;
+  bound.kernel(KernelOf::all).shared_bytes = kExchangeBytes + to.tile_bytes;
+  return kernel;
 }
 
 // Whether numbers of elements rise from one to the next, row-major.
@@ -234,6 +262,11 @@ StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bou
 
 StepKernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.residency == Residency::ring) return kernel_of_travelling(step, found, bound);
+  if (found.tall_columns != nullptr) return kernel_of_tall_columns(found, bound);
+  if (bound.begins_alike && are_long_lines(found, bound)) {
+    bound.begins_anywhere = true;
+    return {found.long_lines, bound.launch.shared_bytes};
+  }
   const StepKernel of_lines = kernel_of_whole_lines(step, found, bound);
   return of_lines.kernel != nullptr ? of_lines : kernel_of_whole_runs(step, found, bound);
 }
@@ -244,8 +277,11 @@ StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound
   const bool of_neighbours = to.walk.rank == 0 && line.in == 1 && (to.map == MapKind::none || line.out == 1);
   const Index lanes = lanes_of_line(bound), packs = line.size / bound.pack;
   const bool fits = line.size >= 2 * bound.pack && lanes > 1 && packs <= lanes * found.packs_of_line;
-  if (!of_neighbours || !fits || (found.in_order && !rises(step.reduced))) return {};
-  return {found.cut_lines, bound.launch.shared_bytes};
+  if (of_neighbours && fits && !(found.in_order && !rises(step.reduced)))
+    return {found.cut_lines, bound.launch.shared_bytes};
+  if (!are_long_lines(found, bound)) return {};
+  const Index more = bound.launch.threads * kVectorBytes;  // its lanes keep one pack less in registers
+  return {found.long_lines_apart, bound.launch.shared_bytes + more};
 }
 
 StepKernel kernel_of_cut_runs(const Step& step, const Found& found, Bound& bound) {

@@ -34,7 +34,8 @@ concept PivotFold = Fold<F> && requires(const F fold, typename F::Value v, Index
   { fold.join(v, v, v, n) } -> std::same_as<typename F::State>;
 };
 
-/// Splitting needs two adaptors and no new folds: the first pass keeps states, later passes take them as elements.
+/// Splitting needs two adaptors and no new folds: the first pass keeps states, later passes take them as elements. An
+/// index is one among those that came before, from where its state is said to stand.
 template <Fold F>
 struct Partial : F {
   ND_HD typename F::State finalize(typename F::State s, Index) const { return s; }
@@ -43,7 +44,10 @@ struct Partial : F {
 template <Fold F>
 struct Merge : F {
   using Value = typename F::State;
-  ND_HD typename F::State map(typename F::State s, Index) const { return s; }
+  ND_HD typename F::State map(typename F::State s, Index i) const {
+    if constexpr (requires { s.index; }) s.index += i;
+    return s;
+  }
 };
 
 /// The state of n equal elements whose state is s, by doubling: O(log n) combines for any fold.

@@ -76,9 +76,10 @@ Step merge_of_runs(const Problem& problem, const DeviceFacts& device, Buffer sta
     merge.kept.erase(merge.kept.begin() + static_cast<std::ptrdiff_t>(columns.run));
   }
   merge.launch.grid = {1, elements(merge.kept), 1};
-  merge.reduced = {{.size = run.size, .in = run.in, .out = 0}};
+  const Index weight = folds_an_index(problem.fold) ? problem.axes.reduced.back().out : 0;  // of a place in its run
+  merge.reduced = {{.size = run.size, .in = run.in, .out = weight}};
   if (parts > 1) merge.reduced.push_back({.size = parts, .in = 1, .out = 0});
-  if (run.in == parts) merge.reduced = {{.size = parts * run.size, .in = 1, .out = 0}};
+  if (run.in == parts && weight == 0) merge.reduced = {{.size = parts * run.size, .in = 1, .out = 0}};
   return merge;
 }
 
@@ -147,10 +148,10 @@ bool looks_at_few(const Problem& problem, Index run_bytes) {
 
 Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
-  if (folds_an_index(problem.fold)) return no("an index is that of one column");
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (device.kind == DeviceKind::cpu) {
+    if (folds_an_index(problem.fold)) return no("an index of a CPU is that of one column");
     const Verdict verdict = or_better_on_cpu("columns_first", problem, device);
     if (verdict.kind != Verdict::Kind::yes) return verdict;
     return pays_on_cpu(problem, device) ? yes() : unwise("a CPU takes such runs as they are");

@@ -39,37 +39,50 @@ Index data_register_bytes(const Step& step) {
   const Tuning& tuning = step.kernel.tuning;
   const Index loads = static_cast<Index>(tuning.vector_bytes) * tuning.unroll;
   if (step.kernel.residency != Residency::registers) return loads;
-  const Index kept = ceil_divide(tile_bytes(step), std::max<Index>(1, sharers(step)));
+  const Index here = tile_bytes(step) - step.launch.shared_bytes;  // others go beyond registers
+  const Index kept = ceil_divide(here, std::max<Index>(1, sharers(step)));
   if (step.kernel.body == Body::columns) return kept;  // of 16 bits elements stay: kernels/cuda/kept.h
   const bool stay = element_bytes(step) == 2 && tuning.unroll > kMostNumberedLoads;  // there, too
   return std::max(loads, kept) *
          (stay ? 1 : static_cast<Index>(size_bytes(step.kernel.accumulate)) / element_bytes(step));
 }
 
-// Of a line the ends that are no whole vectors have one of their own.
-bool fits_registers(const Step& step) {
+bool is_line(const Step& step) {
+  return step.kernel.body == Body::rows && step.reduced.size() == 1 && step.reduced.back().in == 1;
+}
+
+// Of a line without its ends, which have registers of their own.
+Index packs_of_line(const Step& step) {
+  return elements(step.reduced) * element_bytes(step) / step.kernel.tuning.vector_bytes;
+}
+
+// What blocks that share a line keep of it beside their registers, if their kernels do.
+Index packs_beyond(const Step& step) {
+  const Index lanes = step.launch.block * std::max<Index>(1, step.parts);
+  const Index beyond = packs_of_line(step) - lanes * step.kernel.tuning.unroll;
+  if (beyond <= 0) return 0;
+  return beyond / lanes * step.launch.block + std::min<Index>(beyond % lanes, step.launch.block);
+}
+
+// Whether kernels keep more of a line than registers do.
+bool keeps_beyond(const Step& step) {
+  const KernelKey& kernel = step.kernel;
+  return kernel.scope != Scope::lanes && kernel.tuning.unroll > kMostNumberedLoads && kernel.output == kernel.input &&
+         step.reduced.back().out == 1;
+}
+
+bool fits_registers(const Step& step, const DeviceFacts& device) {
   if (step.kernel.body != Body::rows) return false;
-  const Index vector = step.kernel.tuning.vector_bytes, room = sharers(step) * step.kernel.tuning.unroll;
-  if (step.reduced.size() != 1 || step.reduced.back().in != 1) return tile_bytes(step) <= room * vector;
-  return elements(step.reduced) * element_bytes(step) / vector <= room * std::max<Index>(1, step.parts);
+  const Tuning& tuning = step.kernel.tuning;
+  const Index room = sharers(step) * tuning.unroll;
+  if (!is_line(step)) return tile_bytes(step) <= room * tuning.vector_bytes;
+  const Index of_block = keeps_beyond(step) ? packs_of_block(tuning, device) : room;
+  return packs_of_line(step) <= of_block * std::max<Index>(1, step.parts);
 }
 
 bool fits_output(const Step& step) {
   return step.kernel.body == Body::rows && step.kernel.sink == SinkKind::softmax &&
          step.kernel.output == step.kernel.accumulate && !step.reduced.empty() && step.reduced.back().out == 1;
-}
-
-bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
-  switch (wanted) {
-    case Residency::none: return false;
-    case Residency::registers: return fits_registers(step);
-    case Residency::shared:
-    case Residency::cluster: return waiting_bytes(step) <= shared_bytes_for(1, device);
-    case Residency::output: return fits_output(step);
-    case Residency::scratch: return step.kernel.body == Body::columns;
-    case Residency::ring: return false;  // travel.h says
-  }
-  return false;
 }
 
 // Bodies without a fold share out their elements. Lanes of a map take several loads behind one another, but where
@@ -97,6 +110,23 @@ void fit(Step& step, const DeviceFacts& device) {
 }
 
 }  // namespace
+
+bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device) {
+  switch (wanted) {
+    case Residency::none: return false;
+    case Residency::registers: return fits_registers(step, device);
+    case Residency::shared:
+    case Residency::cluster: return waiting_bytes(step) <= shared_bytes_for(1, device);
+    case Residency::output: return fits_output(step);
+    case Residency::scratch: return step.kernel.body == Body::columns;
+    case Residency::ring: return false;  // travel.h says
+  }
+  return false;
+}
+
+Index packs_of_block(const Tuning& tuning, const DeviceFacts& device) {
+  return Index{tuning.threads} * tuning.unroll + shared_bytes_for(2, device) / tuning.vector_bytes;
+}
 
 bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device) {
   return step.bytes_read <= kSmallBytes && panel_bytes > kSectorBytes && all_panels < device.multiprocessors;
@@ -250,7 +280,10 @@ void settle(Step& step, Residency wanted, const DeviceFacts& device) {
   const bool maps = maps_elements(step.kernel.sink);
   step.kernel.residency = maps && can_wait(step, wanted, device) ? wanted : Residency::none;
   const bool shares = step.kernel.residency == Residency::shared || step.kernel.residency == Residency::cluster;
-  step.launch.shared_bytes = shares ? waiting_bytes(step) : 0;
+  const bool goes_beyond = step.kernel.residency == Residency::registers && is_line(step);
+  step.launch.shared_bytes = shares        ? waiting_bytes(step)
+                             : goes_beyond ? packs_beyond(step) * step.kernel.tuning.vector_bytes
+                                           : 0;
 }
 
 void settle_partly(Step& step, Index room) {

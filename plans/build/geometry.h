@@ -21,8 +21,15 @@ inline constexpr Index kRowEndsBytes = 32;
 /// Shared bytes in which a block's tile waits: in whole vectors, wherever its rows begin.
 Index waiting_bytes(const Step& step);
 
+/// Whether a tile of a softmax fits where it is to wait.
+bool can_wait(const Step& step, Residency wanted, const DeviceFacts& device);
+
 /// Lets the elements of a softmax wait where `wanted` says if they fit there, else they are read again.
 void settle(Step& step, Residency wanted, const DeviceFacts& device);
+
+/// Packs of a line that a block of many loads a lane keeps: in registers, and in shared memory what those have no room
+/// for, which lets two blocks share a multiprocessor (kernels/cuda/packs_beyond.h).
+Index packs_of_block(const Tuning& tuning, const DeviceFacts& device);
 
 /// Lets the first elements of a line wait in `room` shared bytes; only the rest is read again.
 void settle_partly(Step& step, Index room);

@@ -70,7 +70,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   const bool must_suit = body == Body::columns || long_lines;
   if (must_suit && tuned->residency == Residency::registers) {
     if (body == Body::columns && keep_columns(step, device)) return {.steps = {step}};
-    question.registers = long_lines && one_batch;
+    question.registers = long_lines && one_batch && can_wait(step, Residency::registers, device);
     tuned = &tuning_for(device, question);
     step = fold_step(problem, body, *tuned);
   }

@@ -1,6 +1,7 @@
 // rows_in_cluster and columns_in_cluster: the blocks of a cluster keep one tile among them and exchange states.
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
+#include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
@@ -26,6 +27,19 @@ bool is_idle(const Step& step, int blocks, const DeviceFacts& device) {
          waiting_bytes(step) >= kSmallestPartBytes * blocks * 2;
 }
 
+// Whether all blocks of a softmax's rows, two of a multiprocessor, begin together.
+bool are_at_once(const Step& step, int blocks, const DeviceFacts& device) {
+  return step.launch.grid[1] * blocks <= 2 * Index{device.multiprocessors};
+}
+
+// And keep so much that shorter parts, of which some load while others store, come sooner: [64,131072] and [32,2^18]
+// f32 take 25.1 and 27.6 us by 256 blocks, 22.6 and 24.7 by 512, [64,128256] bf16 15.3 by 128, 16.6 by 256, 13.1 by
+// 512.
+bool waits_at_once(const Step& step, int blocks, const DeviceFacts& device) {
+  constexpr Index kMuch = 96 * 1024;
+  return are_at_once(step, blocks, device) && waiting_bytes(step) > kMuch * blocks;
+}
+
 // What all lanes of a block load at once.
 Index batch_bytes(const Tuning& tuning) { return Index{tuning.threads} * tuning.vector_bytes * tuning.unroll; }
 
@@ -35,28 +49,53 @@ int panel_bytes_of_batch(const Tuning& tuning, Index rows) {
   return static_cast<int>(std::min<Index>(tuning.panel_bytes, std::max(wanted, kNarrowestPanelBytes)));
 }
 
-// As few blocks as have registers for a row, a power of two: bf16 rows of 151 936 take 83 us by eight, 87 by five.
-int blocks_of_registers(const Problem& problem, const Tuning& tuning) {
-  const Index blocks = ceil_divide(packs_of_line(problem), Index{tuning.threads} * tuning.unroll);
+// As few blocks as keep a row, a power of two: bf16 rows of 151 936 take 83 us by eight, 87 by five.
+int blocks_of_registers(const Problem& problem, const Tuning& tuning, const DeviceFacts& device) {
+  const Index blocks = ceil_divide(packs_of_line(problem), packs_of_block(tuning, device));
   return static_cast<int>(std::max<Index>(2, ceil_power_of_two(blocks)));
 }
 
-Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
-  const bool keeps = body == Body::rows && keeps_long_lines(problem, device);
-  TuningQuestion question = question_of(strategy, problem, keeps);
-  question.registers = keeps;
-  TuningRow tuned = tuning_for(device, question);
-  if (body == Body::columns && problem.kind != RequestKind::softmax)
-    tuned.use.panel_bytes = panel_bytes_of_batch(tuned.use, problem.axes.reduced_elements());
-  Step step = fold_step(problem, body, tuned);
-  int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
-  if (tuned.residency == Residency::registers) blocks = std::min(blocks, blocks_of_registers(problem, tuned.use));
-  while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
+// So many blocks of a cluster share each tile.
+void share(Step& step, int blocks) {
   step.kernel.scope = Scope::cluster;
   step.parts = step.launch.cluster = blocks;
   const Index wanted = ceil_divide(elements(step.reduced), Index{blocks}), unit = unit_of_parts(step, wanted);
   step.part = ceil_divide(wanted, unit) * unit;
   step.launch.grid[0] = blocks;
+}
+
+// Columns of which registers keep a part, where a block does not keep them all: by as few blocks as do, a power of two,
+// if each multiprocessor has two of them. Of eight and more, and of four of 16 bits, a grid is as fast.
+bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
+  if (Step alone = step; keep_tall_columns(alone, device)) return false;
+  for (int blocks = 2; blocks <= std::min(step.kernel.tuning.cluster_blocks, device.cluster_blocks); blocks *= 2) {
+    share(step, blocks);
+    if (keep_tall_columns(step, device)) return step.launch.grid[1] * blocks >= 2 * Index{device.multiprocessors};
+  }
+  return false;
+}
+
+Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {
+  const bool keeps = body == Body::rows && keeps_long_lines(problem, device);
+  TuningQuestion question = question_of(strategy, problem, keeps);
+  question.registers = keeps || body == Body::columns;
+  TuningRow tuned = tuning_for(device, question);
+  if (body == Body::columns && tuned.residency == Residency::registers) {
+    Step tall = fold_step(problem, body, tuned);
+    if (keep_in_tall_parts(tall, device)) return {.steps = {tall}};
+    question.registers = false;
+    tuned = tuning_for(device, question);
+  }
+  if (body == Body::columns && problem.kind != RequestKind::softmax)
+    tuned.use.panel_bytes = panel_bytes_of_batch(tuned.use, problem.axes.reduced_elements());
+  Step step = fold_step(problem, body, tuned);
+  int blocks = std::min(tuned.use.cluster_blocks, device.cluster_blocks);
+  if (tuned.residency == Residency::registers)
+    blocks = std::min(blocks, blocks_of_registers(problem, tuned.use, device));
+  while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
+  if (tuned.residency == Residency::registers && waits_at_once(step, blocks, device))
+    while (blocks * 2 <= device.cluster_blocks && are_at_once(step, blocks, device)) blocks *= 2;
+  share(step, blocks);
   settle(step, tuned.residency, device);
   if (step.kernel.residency == Residency::registers) {
     const Index of_block = ceil_divide(packs_of_line(problem), Index{blocks});

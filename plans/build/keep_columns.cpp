@@ -2,6 +2,7 @@
 
 #include <ndfold/travelling.h>
 
+#include "plans/build/geometry.h"
 #include "plans/build/steps.h"
 
 #include <algorithm>
@@ -91,10 +92,28 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device) {
   return true;
 }
 
+bool keep_tall_columns(Step& step, const DeviceFacts& device) {
+  KernelKey& kernel = step.kernel;
+  const Tuning& tuning = kernel.tuning;
+  const Index element = element_bytes(step), pack = tuning.vector_bytes / element, size = step.kept.back().size;
+  const Index load = kTallColumns * element, lanes = tuning.panel_bytes / load;
+  const Index of_slot = ceil_divide(step.part, step.launch.block / lanes);
+  const Index beyond = std::max<Index>(0, of_slot - tuning.unroll) * step.launch.block * load;
+  const Index room = shared_bytes_for(2, device) + kExchangeBytes;
+  const bool suits = suits_registers(step, device) && step.reduced.size() == 1 && !has_uneven_rows(step) &&
+                     rows_begin_alike(step, pack) && size % pack == 0 && size >= panel_elements(step) &&
+                     beyond + tall_meeting_bytes(step.launch.block, lanes, step.launch.cluster) <= room;
+  if (!suits) return false;
+  kernel.residency = Residency::registers;
+  step.launch.shared_bytes = beyond;
+  return true;
+}
+
 bool keep_columns(Step& step, const DeviceFacts& device) {
   KernelKey& kernel = step.kernel;
   const Index rows = elements(step.reduced), element = element_bytes(step);
-  if (!suits_registers(step, device) || rows > kMostKeptRows) return false;
+  if (!suits_registers(step, device)) return false;
+  if (rows > kMostKeptRows) return keep_tall_columns(step, device);
   const KeptColumns kept = kept_columns(kernel.tuning, element);
   const Index threads = std::min({step.launch.block, kept.threads, device.threads_per_block}),
               size = step.kept.back().size, outer = elements(step.kept) / size;

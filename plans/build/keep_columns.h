@@ -8,6 +8,11 @@ namespace ndfold {
 /// threads than they need. Whether they do; else the step is as it was.
 bool keep_columns(Step& step, const DeviceFacts& device);
 
+/// Lets columns of rows that are whole packs along one axis wait in registers and beyond them in shared memory, a step's
+/// part of them (kernels/cuda/tall_columns.h): panels of as many bytes as the step's tuning says. Whether they do; else
+/// the step is as it was.
+bool keep_tall_columns(Step& step, const DeviceFacts& device);
+
 /// Lets panels that may travel overlap, where their rows end within sectors of memory; else the step is as it was.
 bool overlap_to_travel(Step& step, const DeviceFacts& device);
 

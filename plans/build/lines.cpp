@@ -14,7 +14,8 @@ constexpr Index kMostLanes = 512;
 
 // Threads of a multiprocessor that the kernels of rows of runs leave registers for: kernels/cuda/softmax_kernel.h.
 constexpr Index kFewThreads = 256, kThreadsOfRuns = 1024, kThreadsOfHalves = 768;
-constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kernels/cuda/catalog.h
+constexpr Index kKeptLoads = 4, kFoldedLoads = 8;                    // in flight, of a lane: kernels/cuda/catalog.h
+constexpr Tuning kLongLines = {.threads = kMostLanes, .unroll = 7};  // kernels/cuda/long_lines.h
 
 // Lines of a reduction, in us of 2^28 elements by lanes and in bundles: sums of 12 and 40 f32 270 and 315, 273 and 299,
 // of 40 bf16 137 and 154; variances of 24, 48 and 60 f32 294 and 306, 318 and 299, 284 and 296, of 56 and 64 bf16 170
@@ -96,9 +97,8 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   const Index packs = problem.axes.reduced_elements() / pack;
   const bool is_long = packs > kMostLanes * kKeptLoads;
   const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
-  return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && lanes <= (maps ? kMostLanes : device.lanes)
-             ? lanes
-             : 0;
+  const bool fits = maps ? packs <= packs_of_block(kLongLines, device) : lanes <= device.lanes;
+  return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && fits ? std::min(lanes, kMostLanes) : 0;
 }
 
 bool keeps_in_warp(const Problem& problem, const DeviceFacts& device) {
@@ -163,7 +163,7 @@ Index packs_of_line(const Problem& problem) {
 }
 
 int threads_of_packs(Index packs, const Tuning& tuning, const DeviceFacts& device) {
-  return static_cast<int>(round_up(ceil_divide(packs, Index{tuning.unroll}), device.lanes));
+  return static_cast<int>(std::min(round_up(ceil_divide(packs, Index{tuning.unroll}), device.lanes), kMostLanes));
 }
 
 bool has_packs_for_lanes(const Problem& problem) {

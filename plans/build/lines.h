@@ -54,7 +54,7 @@ bool suits_lines(const Problem&, const DeviceFacts&);
 
 /// Of whole lines: 16 bytes each; and whether a lane had better have one of each of several lines.
 Index packs_of_line(const Problem&);
-/// Threads that have so many vectors of 16 bytes on their way at once: whole warps.
+/// Threads that have so many vectors of 16 bytes on their way at once: whole warps, a block of them at most.
 int threads_of_packs(Index packs, const Tuning&, const DeviceFacts&);
 bool has_packs_for_lanes(const Problem&);
 

@@ -36,6 +36,7 @@ const Case kCases[] = {
     {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 28}, {9, 3, 5, 28}},
     {SoftmaxSpec{.axes = {1, 3}}, "rows_in_lanes", {9, 3, 5, 31}, {9, 3, 5, 31}, 1},
     {SoftmaxSpec{.axes = {1}}, "rows_in_cluster", {7, 9000}, {7, 9000}},
+    {SoftmaxSpec{.axes = {1}}, "columns_in_cluster", {3, 1300, 64}, {3, 1300, 64}, 0, 0, small(DeviceFacts::h200(), 2)},
     {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {7, 6000}, {7, 6000}},
     {SoftmaxSpec{.axes = {1}}, "columns_in_grid", {3, 200, 40}, {3, 200, 40}},
     {SoftmaxSpec{.axes = {1}}, "rows_in_grid", {6, 17024}, {6, 17024}, 0, 0, small(DeviceFacts::h200(), 2)},

@@ -96,6 +96,13 @@ MUTANTS = [
     ("line_elsewhere", "whole_lines.h", "sum[l] += mine.has(u) ? of_pack : A(0);", "sum[l] += of_pack;", "whole_softmax"),
     ("line_counted", "kept.h", "sum += k < count_ ?", "sum += k <= count_ ?", "whole_kept_half"),
     ("line_turned", "kept.h", "words_[k].at[i] ^= 0x80008000u;", "words_[k].at[i] ^= 0x8000u;", "whole_kept_half"),
+    ("beyond_last", "packs_beyond.h", "pack < packs_;", "pack < packs_ - 1;", "whole_long"),
+    ("beyond_await", "packs_beyond.h", "await_copies<0>();", "await_copies<1>();", "whole_long"),
+    ("beyond_turned", "packs_beyond.h", "if (turned)", "if (!turned)", "whole_long"),
+    ("beyond_places", "packs_beyond.h", "+ thread_of_block()", "+ thread_of_block() / 2", "whole_long"),
+    ("long_before", "long_lines.h", "lane < before ?", "lane < before - 1 ?", "whole_long"),
+    ("long_after", "long_lines.h", "lane >= lanes - after ?", "lane > lanes - after ?", "whole_long"),
+    ("long_place", "long_lines.h", "size - before - lanes + lane", "size - before - lanes + lane - 1", "whole_long"),
     ("places_lane", "whole_lines.h", "in_ = in + scope.lane();", "in_ = in;", "whole_places"),
     ("places_load", "whole_lines.h", "lane = i - u * near_;", "lane = i;", "whole_places"),
     ("table_run", "whole_runs.h", "const bool carry = pack_ >= of_run_;", "const bool carry = pack_ > of_run_;", "whole_runs"),
@@ -230,6 +237,8 @@ KERNELS = {
                                        "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_kept_half": ("whole_lines.h", "whole_lines<InLine<Elements<BFloat16, float, 8>>, Softmax<float>, "
                                          "MapSink<BFloat16, MapKind::softmax>, 1, Tuned<1024, 8>>"),
+    "whole_long": ("long_lines.h", "long_lines<InLine<Elements<float, float, 4>>, Softmax<float>, "
+                                   "MapSink<float, MapKind::softmax>, true, Tuned<512, 7>>"),
     "whole_places": ("whole_lines.h", "whole_lines<Elements<float, float, 4>, Softmax<float>, "
                                       "MapSink<float, MapKind::softmax>, 1, Tuning>"),
     "whole_runs": ("whole_runs.h", "whole_runs<Elements<float, float, 4>, folds::Sum<float>, Tuning>"),
