@@ -47,10 +47,13 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const double tile = static_cast<double>(tile_bytes(step)) * static_cast<double>(tiles_of_block(step));
   const bool states = step.kernel.source == SourceKind::states;
   const bool folds = !states && (step.kernel.body == Body::rows || step.kernel.body == Body::columns);
+  const bool long_lines = maps(step) && step.kernel.body == Body::rows && step.kernel.scope != Scope::lanes &&
+                          step.kernel.residency == Residency::registers;
+  const double tail = long_lines ? kTailShareOfLines : kTailShare;
   const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
   return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
           .bytes_in_flight = std::clamp(std::min(blocks, at_once) * block, 1.0, std::max(1.0, step.bytes_read)),
-          .tail = waves <= 1 ? 1 : waves / (waves + kTailShare * (std::ceil(waves) - waves)),
+          .tail = waves <= 1 ? 1 : waves / (waves + tail * (std::ceil(waves) - waves)),
           .busy = std::min(1.0, blocks / (kBusyShare * device.multiprocessors)),
           .at_once = waves <= 1};
 }

@@ -298,7 +298,7 @@ double share_of_body(const Step& step, const Residents& blocks) {
                                                 : share_of_short_runs(step) * share_of_shared_runs(step) *
                                                       (half ? kHalfRowsInRuns : kRowsInRuns);
     if (reads_twice(step)) return runs * kRowsAgain;
-    if (step.kernel.residency == Residency::registers && step.launch.shared_bytes > 0)
+    if (step.kernel.residency == Residency::registers && step.launch.shared_bytes > kMuchBeyondBytes)
       return on_stairs(kLinesBeyond, blocks.of_multiprocessor);
     const bool keeps_line = step.kernel.residency == Residency::registers && step.reduced.size() < 2;
     const bool cut = half && step.kernel.residency == Residency::shared && is_of_cut_lines(step);

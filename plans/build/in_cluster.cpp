@@ -93,8 +93,10 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   if (tuned.residency == Residency::registers)
     blocks = std::min(blocks, blocks_of_registers(problem, tuned.use, device));
   while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
-  if (tuned.residency == Residency::registers && waits_at_once(step, blocks, device))
-    while (blocks * 2 <= device.cluster_blocks && are_at_once(step, blocks, device)) blocks *= 2;
+  if (tuned.residency == Residency::registers && waits_at_once(step, blocks, device)) {
+    const int most = std::min(device.cluster_blocks, std::max(kWidestCluster, 2 * blocks));
+    while (blocks * 2 <= most && are_at_once(step, blocks, device)) blocks *= 2;
+  }
   share(step, blocks);
   settle(step, tuned.residency, device);
   if (step.kernel.residency == Residency::registers) {
