@@ -38,7 +38,7 @@ inline constexpr double kHalfRowsInLargeClusters = 0.77;
 /// Kept in registers and beyond: rows of 65 536, 128 256, 2^18 and 2^19 f32 by 2, 4, 8 and 16 blocks reach 0.94, 0.92,
 /// 0.89 and 0.85 of a copy, of 128 256, 2^18, 2^19 and 2^20 bf16 0.90, 0.87, 0.83 and 0.77; cut ones as much, but
 /// 2^19 - 1 f32 0.79 and bf16 of 16 blocks 0.72. Parts of 64 KiB reach 0.97 of that, of 32 KiB 0.94.
-inline constexpr StairRow kLinesByCluster[] = {{2, 0.99}, {4, 0.97}, {8, 0.94}, {1e300, 0.89}};
+inline constexpr StairRow kLinesByCluster[] = {{2, 0.99}, {4, 0.97}, {8, 0.94}, {1e300, 0.86}};
 inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.94}, {66 << 10, 0.97}, {1e300, 1.0}};
 inline constexpr double kHalfLinesByCluster = 0.94, kCutLinesByCluster = 0.98, kHalfCutLinesByCluster = 0.96;
 /// A block alone on its multiprocessor, with much more of a line than registers keep: 132 of 32 768 f32 0.74 of a copy, by

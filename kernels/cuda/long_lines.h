@@ -104,7 +104,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const Line line(step, at, sharers.lane(scope), sharers.lanes(scope));
     if (at < stride) {
       if (has_few_blocks())
-        for (int pack = line.mine.lane; pack < line.mine.packs; pack += line.mine.lanes) ask_early(line.packs + pack);
+#pragma unroll
+        for (int u = 0; u <= Tuning::kUnroll; ++u) ask_early(line.packs + line.mine.loaded(u));
       await_launch_before();
     }
     softmax_of_long_line<Sink::kMap, kAlike>(fold, line, line.mine.packs > line.mine.lanes * Tuning::kUnroll, sharers,

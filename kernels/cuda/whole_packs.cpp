@@ -90,7 +90,7 @@ bool are_long_lines(const Found& found, const Bound& bound) {
   const AxisNumbers& line = to.lane_axis;
   const bool of_neighbours = to.walk.rank == 0 && line.in == 1 && line.out == 1;
   const bool alone = to.scope != Scope::lanes && bound.launch.threads >= 2 * bound.pack;  // a lane an element at ends
-  return found.long_lines != nullptr && of_neighbours && alone && line.size >= bound.pack &&
+  return found.long_lines != nullptr && of_neighbours && alone && line.size >= 2 * bound.pack &&
          line.size / bound.pack <= packs_of_long_line(found, bound);
 }
 

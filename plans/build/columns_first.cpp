@@ -151,7 +151,7 @@ Verdict can_columns_first(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.reduced.size() < 2) return no("one axis is reduced: nothing lies between its runs");
   if (problem.axes.kept.empty()) return no("no axis is kept");
   if (device.kind == DeviceKind::cpu) {
-    if (folds_an_index(problem.fold)) return no("an index of a CPU is that of one column");
+    if (folds_an_index(problem.fold)) return no("a CPU merges no indices");
     const Verdict verdict = or_better_on_cpu("columns_first", problem, device);
     if (verdict.kind != Verdict::Kind::yes) return verdict;
     return pays_on_cpu(problem, device) ? yes() : unwise("a CPU takes such runs as they are");

@@ -26,8 +26,11 @@ bool read(std::string_view text, Number& to) {
 // Nothing means: any.
 bool read_limit(std::string_view text, Index& to) { return text.empty() || (read(text, to) && to > 0 && to < kAny); }
 
+bool read_within(std::string_view text, int& to, int least, int most) {
+  return read(text, to) && to >= least && to <= most;
+}
 bool read_power(std::string_view text, int& to, int least, int most) {
-  return read(text, to) && to >= least && to <= most && std::has_single_bit(static_cast<unsigned>(to));
+  return read_within(text, to, least, most) && std::has_single_bit(static_cast<unsigned>(to));
 }
 
 std::string text_of_limit(Index limit) { return limit == kAny ? "" : std::to_string(limit); }
@@ -66,8 +69,8 @@ constexpr Field kFields[] = {
     {"lanes_per_row", "a power of two from 1 to 32",
      [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.lanes_per_row, 1, 32); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.lanes_per_row); }},
-    {"unroll", "a power of two from 1 to 16",
-     [](TuningOverride& to, std::string_view text) { return read_power(text, to.row.use.unroll, 1, 16); },
+    {"unroll", "a number from 1 to 16",
+     [](TuningOverride& to, std::string_view text) { return read_within(text, to.row.use.unroll, 1, 16); },
      [](const TuningOverride& from) { return std::to_string(from.row.use.unroll); }},
     {"panel_bytes", "a power of two from 16 to 4096, or 0 where there are no panels",
      [](TuningOverride& to, std::string_view text) {

@@ -78,6 +78,14 @@ TEST(fold, repeated_is_logarithmic) {
   EXPECT_EQ(Variance<double>().finalize(moments, kMany), 0);
 }
 
+TEST(fold, merged_indices_count_from_where_their_state_stands) {
+  const Merge<ArgMax<double>> merge;
+  const auto moved = merge.map({3.5, 7}, 100);
+  EXPECT_EQ(moved.index, 107);
+  EXPECT_EQ(moved.value, 3.5);
+  EXPECT_EQ(Merge<Sum<double>>().map(3.5, 100), 3.5);
+}
+
 TEST(fold, make_fold_hands_over_what_the_fold_asks_for) {
   const FoldParameters parameters{.scale = 3, .ddof = 2};
   EXPECT_EQ(make_fold<OnlineSoftmax<float>>(parameters).scale, 3);

@@ -31,11 +31,10 @@ TEST(tall_columns, by_clusters) {
   for (const DType type : {DType::f32, DType::bf16})
     for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax})
       for (const double scale : {1.0, -0.5})
-        for (const Sizes& sizes : {Sizes{300, 72}, Sizes{1500, 72}, Sizes{4097, 64}})
+        for (const Sizes& sizes : {Sizes{1500, 72}, type == DType::f32 ? Sizes{4097, 64} : Sizes{2304, 128}})
           softmax(sizes, {.axes = {0}, .kind = kind, .scale = scale}, "columns_in_cluster", {.type = type}, tally);
-  softmax({20480, 32}, {.axes = {0}}, "columns_in_cluster", {}, tally);
   softmax({3, 1300, 64}, {.axes = {1}}, "columns_in_cluster", {}, tally);
-  EXPECT_EQ(tally.whole_packs, 26);
+  EXPECT_EQ(tally.whole_packs, 17);
 }
 
 TEST(tall_columns, other_layouts) {
