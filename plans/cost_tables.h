@@ -41,15 +41,15 @@ inline constexpr double kHalfRowsInLargeClusters = 0.77;
 inline constexpr StairRow kLinesByCluster[] = {{2, 0.99}, {4, 0.97}, {8, 0.94}, {1e300, 0.86}};
 inline constexpr StairRow kLinesByClusterPart[] = {{36 << 10, 0.94}, {66 << 10, 0.97}, {1e300, 1.0}};
 inline constexpr double kHalfLinesByCluster = 0.94, kCutLinesByCluster = 0.98, kHalfCutLinesByCluster = 0.96;
-/// A block alone on its multiprocessor, with much more of a line than registers keep: 132 of 32 768 f32 0.74 of a copy, by
-/// two blocks each 0.86; of 264 and more 0.96 and 0.92.
-/// Columns of which registers keep a part: [64,1024,2048] axis 1 0.95 of a copy, [1024,131072] axis 0 0.84; bf16 0.78 and
-/// 0.75. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16 0.68 and 0.63, by four 4096 rows 0.83 and 0.78.
+/// A block alone on its multiprocessor, with much more of a line than registers keep: 132 of 32 768 f32 0.74 of a copy,
+/// by two blocks each 0.86; of 264 and more 0.96 and 0.92.
+inline constexpr StairRow kLinesBeyond[] = {{1, 0.80}, {1e300, 1.0}};
+inline constexpr Index kMuchBeyondBytes = 32 * 1024;
+/// Columns of which registers keep a part: [64,1024,2048] axis 1 0.95 of a copy, [1024,131072] axis 0 0.84; bf16 0.78
+/// and 0.75. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16 0.68 and 0.63, by four 4096 rows 0.83 and 0.78.
 inline constexpr double kTallPanels = 0.95, kHalfTallPanels = 0.86;
 inline constexpr StairRow kTallByCluster[] = {{2, 0.93}, {1e300, 0.89}};
 inline constexpr double kHalfTallByCluster = 0.96;
-inline constexpr StairRow kLinesBeyond[] = {{1, 0.80}, {1e300, 1.0}};
-inline constexpr Index kMuchBeyondBytes = 32 * 1024;
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 inline constexpr double kHalfColumnsByCluster = 0.92;  // bf16 [4096,16384] axis 0 122 us, 110 in a grid
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
@@ -263,8 +263,8 @@ inline constexpr double kCacheShare = 0.5;  // of the cache that is still there 
 
 /// Part of a last wave's idle time that other blocks cannot use; they speed up when fewer share the bus.
 inline constexpr double kTailShare = 0.5;
-/// Of blocks that ask for all of a line at once: 300 lines of 32 768 f32, of which 264 begin together, take 24.8 us, 500
-/// of them 35.3, 264 19.9; 64 of 128 256 bf16 in 512 blocks, of which 396 begin together, 13.1.
+/// Of blocks that ask for all of a line at once: 300 lines of 32 768 f32, of which 264 begin together, take 24.8 us,
+/// 500 of them 35.3, 264 19.9; 64 of 128 256 bf16 in 512 blocks, of which 396 begin together, 13.1.
 inline constexpr double kTailShareOfLines = 0.15;
 
 /// Of the multiprocessors, so many fill the bus: 16 blocks take 10.9 us for a softmax of [1024,512] axis 0.

@@ -26,6 +26,10 @@ constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
   return compiled[std::size(compiled) - 1];
 }
 
+/// What a lane of 512 keeps in registers where shared memory keeps the rest: packs of a line
+/// (kernels/cuda/long_lines.h), and rows of columns of 4 and of 2 bytes (kernels/cuda/tall_columns.h). With one more
+/// words are spilt: with eight packs bf16 lines of 65 536 take 149 us for 138.
+inline constexpr int kLongLinePacks = 7, kTallRows = 7, kTallRowsOfHalf = 10;
 /// Columns of panels that are more than registers keep (kernels/cuda/tall_columns.h): of a lane; and the bytes in which
 /// states meet, of so many threads, lanes side by side and blocks of a cluster: maxima and sums of each warp, both of
 /// each block.

@@ -7,12 +7,8 @@
 namespace ndfold::cuda {
 
 /// What tuning rows ask for is rounded up to what is compiled: independent loads in flight a lane, threads of a block
-/// at most, and of one whose lanes keep a row in their registers, or which meets others over the grid. Of long lines
-/// (long_lines.h) lanes keep seven packs: with eight some words are spilt, and bf16 lines of 65 536 take 149 us for
-/// 138.
-inline constexpr int kFewLoads = 4, kManyLoads = 8, kLongLoads = 7;
-/// Of columns of 16 bits lanes that keep a part of them load eight bytes at a time (tall_columns.h).
-inline constexpr int kTallLoadsOfHalf = 10;
+/// at most, and of one whose lanes keep a row in their registers, or which meets others over the grid.
+inline constexpr int kFewLoads = 4, kManyLoads = 8;
 inline constexpr int kFewThreads = 256, kThreads = 512;
 
 /// What a row serves: folds of elements, softmaxes, merges of states, maps of elements, moves of elements.

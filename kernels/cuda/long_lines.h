@@ -1,6 +1,6 @@
 // Body rows of a softmax where a block, or those of a cluster, take one long line of neighbours at a time, wherever in
 // a pack it begins: registers keep as many whole packs as they have room for, shared memory the others, and some lanes
-// an element each of those before and after them. Results begin in a pack where their elements do.
+// an element each of those before and after them.
 #pragma once
 #include "kernels/cuda/kept.h"
 #include "kernels/cuda/packs_beyond.h"

@@ -42,9 +42,9 @@ Found with_whole_lines_of_softmax(const KernelKey& key, const Found& found) {
     if (many_loads || (kHalf && !few)) {
       Found long_ones = with_whole_lines<Line, F, Map, kThreads, kManyLoads, 2>(found);
       if constexpr (!kRuns) {
-        long_ones.long_lines = long_lines<Line, F, Map, true, Tuned<kThreads, kLongLoads, 2>>;
-        long_ones.long_lines_apart = long_lines<Line, F, Map, false, Tuned<kThreads, kLongLoads - 1, 2>>;
-        long_ones.packs_of_long_line = kLongLoads;
+        long_ones.long_lines = long_lines<Line, F, Map, true, Tuned<kThreads, kLongLinePacks, 2>>;
+        long_ones.long_lines_apart = long_lines<Line, F, Map, false, Tuned<kThreads, kLongLinePacks - 1, 2>>;
+        long_ones.packs_of_long_line = kLongLinePacks;
       }
       return long_ones;
     }
@@ -193,7 +193,7 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
 template <class Line, class F, class Sink>
 Found tall(Scope scope) {
   static_assert(Line::kSize == kTallColumns);
-  constexpr int kLoads = sizeof(typename Line::Element) < sizeof(float) ? kTallLoadsOfHalf : kLongLoads;
+  constexpr int kLoads = sizeof(typename Line::Element) < sizeof(float) ? kTallRowsOfHalf : kTallRows;
   Found found = kernel<Body::columns, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
   using Tuning = Tuned<kThreads, kLoads, 2>;
   found.tall_columns = scope == Scope::cluster ? Kernel(tall_columns<Line, F, Sink, Sharers<Tuning>, Tuning>)

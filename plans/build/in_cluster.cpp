@@ -32,12 +32,12 @@ bool are_at_once(const Step& step, int blocks, const DeviceFacts& device) {
   return step.launch.grid[1] * blocks <= 2 * Index{device.multiprocessors};
 }
 
-// And keep so much that shorter parts, of which some load while others store, come sooner: [64,131072] and [32,2^18]
-// f32 take 25.1 and 27.6 us by 256 blocks, 22.6 and 24.7 by 512, [64,128256] bf16 15.3 by 128, 16.6 by 256, 13.1 by
-// 512.
-bool waits_at_once(const Step& step, int blocks, const DeviceFacts& device) {
+// Whether they keep so much then that shorter parts, of which some load while others store, come sooner: [64,131072]
+// and [32,2^18] f32 take 25.1 and 27.6 us by 256 blocks, 22.6 and 24.7 by 512, [64,128256] bf16 15.3 by 128, 16.6 by
+// 256, 13.1 by 512.
+bool keep_much(const Step& step, int blocks) {
   constexpr Index kMuch = 96 * 1024;
-  return are_at_once(step, blocks, device) && waiting_bytes(step) > kMuch * blocks;
+  return waiting_bytes(step) > kMuch * blocks;
 }
 
 // What all lanes of a block load at once.
@@ -93,7 +93,7 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   if (tuned.residency == Residency::registers)
     blocks = std::min(blocks, blocks_of_registers(problem, tuned.use, device));
   while (blocks * 2 <= std::min(kWidestCluster, device.cluster_blocks) && is_idle(step, blocks, device)) blocks *= 2;
-  if (tuned.residency == Residency::registers && waits_at_once(step, blocks, device)) {
+  if (tuned.residency == Residency::registers && keep_much(step, blocks)) {
     const int most = std::min(device.cluster_blocks, std::max(kWidestCluster, 2 * blocks));
     while (blocks * 2 <= most && are_at_once(step, blocks, device)) blocks *= 2;
   }

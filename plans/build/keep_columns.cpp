@@ -112,8 +112,8 @@ bool keep_tall_columns(Step& step, const DeviceFacts& device) {
 bool keep_columns(Step& step, const DeviceFacts& device) {
   KernelKey& kernel = step.kernel;
   const Index rows = elements(step.reduced), element = element_bytes(step);
-  if (!suits_registers(step, device)) return false;
   if (rows > kMostKeptRows) return keep_tall_columns(step, device);
+  if (!suits_registers(step, device)) return false;
   const KeptColumns kept = kept_columns(kernel.tuning, element);
   const Index threads = std::min({step.launch.block, kept.threads, device.threads_per_block}),
               size = step.kept.back().size, outer = elements(step.kept) / size;

@@ -1,5 +1,7 @@
 #include "plans/build/lines.h"
 
+#include <ndfold/kept_columns.h>
+
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 
@@ -14,8 +16,8 @@ constexpr Index kMostLanes = 512;
 
 // Threads of a multiprocessor that the kernels of rows of runs leave registers for: kernels/cuda/softmax_kernel.h.
 constexpr Index kFewThreads = 256, kThreadsOfRuns = 1024, kThreadsOfHalves = 768;
-constexpr Index kKeptLoads = 4, kFoldedLoads = 8;                    // in flight, of a lane: kernels/cuda/catalog.h
-constexpr Tuning kLongLines = {.threads = kMostLanes, .unroll = 7};  // kernels/cuda/long_lines.h
+constexpr Index kKeptLoads = 4, kFoldedLoads = 8;  // in flight, of a lane: kernels/cuda/catalog.h
+constexpr Tuning kLongLines = {.threads = kMostLanes, .unroll = kLongLinePacks};
 
 // Lines of a reduction, in us of 2^28 elements by lanes and in bundles: sums of 12 and 40 f32 270 and 315, 273 and 299,
 // of 40 bf16 137 and 154; variances of 24, 48 and 60 f32 294 and 306, 318 and 299, 284 and 296, of 56 and 64 bf16 170

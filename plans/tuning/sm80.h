@@ -8,7 +8,7 @@
 namespace ndfold::sm80 {
 
 inline constexpr Index kHalfShared = 76 * 1024;                 // bytes that let two blocks share a multiprocessor
-inline constexpr Index kLongestLine = 56 * 1024 + kHalfShared;  // with what waits in registers
+inline constexpr Index kLongestLine = 512 * 16 * kLongLinePacks + kHalfShared;  // with what waits in registers
 inline constexpr std::string_view kLoads = "docs/measurements/a100-facts.md#loads-in-flight";
 inline constexpr std::string_view kRuns = "docs/measurements/a100-facts.md#contiguous-runs";
 inline constexpr std::string_view kTiles = "docs/measurements/a100-facts.md#tiles-that-stay-on-the-chip";
@@ -40,7 +40,7 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_block", .bytes_up_to = 16384, .softmax_only = true},
      {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = kLongestLine, .element_up_to = 2, .softmax_only = true},
-     {.threads = 512, .unroll = 7}, Residency::registers, kLoads},
+     {.threads = 512, .unroll = kLongLinePacks}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = 32768, .softmax_only = true},
      {.threads = 512, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .softmax_only = true},

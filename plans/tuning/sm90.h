@@ -9,7 +9,7 @@ namespace ndfold::sm90 {
 
 inline constexpr Index kHalfShared = 108 * 1024;                // bytes that let two blocks share a multiprocessor
 inline constexpr Index kThirdShared = 70 * 1024;                // three
-inline constexpr Index kLongestLine = 56 * 1024 + kHalfShared;  // with what waits in registers
+inline constexpr Index kLongestLine = 512 * 16 * kLongLinePacks + kHalfShared;  // with what waits in registers
 inline constexpr std::string_view kLoads = "docs/measurements/h200-facts.md#loads-in-flight";
 inline constexpr std::string_view kRuns = "docs/measurements/h200-facts.md#contiguous-runs";
 inline constexpr std::string_view kTiles = "docs/measurements/h200-facts.md#tiles-that-stay-on-the-chip";
@@ -54,18 +54,18 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "rows_in_block", .bytes_up_to = 16384, .softmax_only = true},
      {.threads = 256, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = kLongestLine, .element_up_to = 2, .softmax_only = true},
-     {.threads = 512, .unroll = 7}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kLongLinePacks}, Residency::registers, kBeyond},
     {{.strategy = "rows_in_block", .bytes_up_to = 32768, .softmax_only = true},
      {.threads = 512, .unroll = 4}, Residency::registers, kLoads},
     {{.strategy = "rows_in_block", .bytes_up_to = kLongestLine, .softmax_only = true},
-     {.threads = 512, .unroll = 7}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kLongLinePacks}, Residency::registers, kBeyond},
     {{.strategy = "rows_in_block", .softmax_only = true},
      {.threads = 512, .unroll = 4}, Residency::shared, kTiles},
     {{.strategy = "rows_in_block"},
      {.threads = 256, .unroll = 8}, Residency::none, kLoads},
 
     {{.strategy = "rows_in_cluster", .bytes_up_to = 16 * kLongestLine, .softmax_only = true},
-     {.threads = 512, .unroll = 7, .cluster_blocks = 16}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kLongLinePacks, .cluster_blocks = 16}, Residency::registers, kBeyond},
     {{.strategy = "rows_in_cluster", .bytes_up_to = 2 * kHalfShared, .softmax_only = true},
      {.threads = 256, .unroll = 4, .cluster_blocks = 2}, Residency::shared, kTiles},
     {{.strategy = "rows_in_cluster", .bytes_up_to = 4 * kHalfShared, .softmax_only = true},
@@ -106,9 +106,9 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "columns_in_block", .reduced_up_to = kThirdShared / 128, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
     {{.strategy = "columns_in_block", .reduced_up_to = 1152, .element_up_to = 2, .softmax_only = true},
-     {.threads = 512, .unroll = 10, .panel_bytes = 128}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kTallRowsOfHalf, .panel_bytes = 128}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_block", .reduced_up_to = 1280, .element_up_to = 4, .softmax_only = true},
-     {.threads = 512, .unroll = 7, .panel_bytes = 128}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kTallRows, .panel_bytes = 128}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_block", .reduced_up_to = kHalfShared / 128, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
     {{.strategy = "columns_in_block", .softmax_only = true},
@@ -123,13 +123,13 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kRuns},
 
     {{.strategy = "columns_in_cluster", .reduced_up_to = 2 * 1152, .element_up_to = 2, .softmax_only = true},
-     {.threads = 512, .unroll = 10, .panel_bytes = 128, .cluster_blocks = 2}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kTallRowsOfHalf, .panel_bytes = 128, .cluster_blocks = 2}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_cluster", .reduced_up_to = 4096, .element_up_to = 2, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 8}, Residency::shared, kTiles},
     {{.strategy = "columns_in_cluster", .reduced_up_to = 4 * 1280, .element_up_to = 2, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 16}, Residency::shared, kTiles},
     {{.strategy = "columns_in_cluster", .reduced_up_to = 4 * 1280, .element_up_to = 4, .softmax_only = true},
-     {.threads = 512, .unroll = 7, .panel_bytes = 128, .cluster_blocks = 4}, Residency::registers, kBeyond},
+     {.threads = 512, .unroll = kTallRows, .panel_bytes = 128, .cluster_blocks = 4}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_cluster", .reduced_up_to = 512, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 256, .cluster_blocks = 2}, Residency::shared, kTiles},
     {{.strategy = "columns_in_cluster", .reduced_up_to = 1024, .softmax_only = true},

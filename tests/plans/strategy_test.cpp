@@ -102,6 +102,7 @@ std::vector<Chosen> chosen_rows() {
       {"columns_first", sum_of({kMillion, 12, 6}, {0, 2}, kH200)},
       {"columns_first", sum_of({20000, 256, 5, 3}, {0, 2}, kH200)},
       {"columns_first", softmax_of({kMillion, 12, 6}, {0, 2}, kH200)},
+      {"columns_first", reduce_of(ReduceOp::argmax, dense(DType::f16, {35363, 577, 4}), {0, 2}, kH200)},
       {"permute_then_rows", scattered_rows()},
       {"split", sum_of({256 * kMillion}, {0}, kH200)},
       {"split", sum_of({256 * kMillion}, {0}, kHost)},
