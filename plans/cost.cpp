@@ -89,6 +89,14 @@ double launch_microseconds(const Step& step, const DeviceFacts& device) {
   return device.launches_overlap && merges ? kMergeMicroseconds : device.launch_microseconds;
 }
 
+// Of what caches keep: there parts of a sector meet before they are written, too.
+double cache_gain(const Step& step, double bytes, const DeviceFacts& device) {
+  const bool in_parts = step.kernel.residency == Residency::ring && step.kernel.body == Body::columns &&
+                        has_uneven_rows(step) && !overlaps(step);
+  if (in_parts && bytes < static_cast<double>(device.cache_bytes)) return kCacheGainOfParts;
+  return bytes < static_cast<double>(device.cache_bytes) * kCacheShare ? kCacheGain : 1;
+}
+
 double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double cache = static_cast<double>(device.cache_bytes) * kCacheShare;
   const double twice = step.bytes_read * share_again(step);
@@ -101,7 +109,7 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double work = sharing_efficiency(step) * share_of_body(step, {waves.resident, waves.at_once});
   const bool waits_for_runs = step.kernel.body == Body::columns && runs < kShortRunsAlone;
   const double share = kKernelShare * runs * (waits_for_runs ? std::max(work, kWorkBesideShortRuns) : work) *
-                       waves.tail * waves.busy * (bytes < cache ? kCacheGain : 1);
+                       waves.tail * waves.busy * cache_gain(step, bytes, device);
   const bool overlap = step.kernel.residency == Residency::ring && overlaps(step);
   const double pace = bus * share;  // of what caches keep more than the bus's
   const double moving =

@@ -83,10 +83,11 @@ bool is_of_cut_lines(const Step& step) {
   return step.kernel.body == Body::rows && step.reduced.size() == 1 && step.reduced.back().in == 1 && are_cut(step);
 }
 
-// Columns of which registers keep a part.
-bool keeps_tall_columns(const Step& step) {
-  return step.kernel.body == Body::columns && step.kernel.residency == Residency::registers &&
-         (step.launch.shared_bytes > 0 || step.parts > 1);
+// Columns of which registers keep a part, where panels overlap, or have more lanes than columns: what is read more
+// often than it is written.
+double share_of_tall_sectors(const Step& step, bool half) {
+  const double read = static_cast<double>(columns_read(step)) / static_cast<double>(step.kept.back().size);
+  return 2 * kTallSectors / (1 + read) * (half ? kHalfTallSectors : 1);
 }
 
 double travelling_efficiency(const Step& step, double blocks) {
@@ -250,6 +251,7 @@ double sharing_efficiency(const Step& step) {
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   const bool half = size_bytes(step.kernel.input) == 2;
+  if (keeps_tall_columns(step) && has_uneven_rows(step)) return kTallSectorsByCluster;
   if (keeps_tall_columns(step)) return on_stairs(kTallByCluster, blocks) * (half ? kHalfTallByCluster : 1);
   if (!rows) return on_stairs(kColumnShareByCluster, blocks) * (half ? kHalfColumnsByCluster : 1);
   if (step.kernel.residency == Residency::registers) {
@@ -305,6 +307,7 @@ double share_of_body(const Step& step, const Residents& blocks) {
     return runs * (keeps_line ? 1 : on_stairs(kRowOverlap, blocks.of_multiprocessor)) *
            (cut ? kHalfCutLinesInShared : 1);
   }
+  if (keeps_tall_columns(step) && has_uneven_rows(step)) return share_of_tall_sectors(step, half);
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);
   if (keeps_tall_columns(step)) return kTallPanels * (half ? kHalfTallPanels : 1);
   if (step.kernel.residency == Residency::registers)

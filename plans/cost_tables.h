@@ -50,6 +50,10 @@ inline constexpr Index kMuchBeyondBytes = 32 * 1024;
 inline constexpr double kTallPanels = 0.95, kHalfTallPanels = 0.86;
 inline constexpr StairRow kTallByCluster[] = {{2, 0.93}, {1e300, 0.89}};
 inline constexpr double kHalfTallByCluster = 0.96;
+/// Of rows that begin anywhere in a pack, beside a column read as often as panels overlap: f32 [300,200001] and
+/// [512,131071] axis 0 0.81 and 0.79 of a copy, [64,512,2047] and [2048,577,49] axis 1 0.85 and 0.78; by four blocks
+/// [1000,65001] and [64,1000,1001] 0.72 and 0.74; bf16 [300,400001] 0.61, by two blocks [64,577,2001] 0.53.
+inline constexpr double kTallSectors = 0.90, kHalfTallSectors = 0.78, kTallSectorsByCluster = 0.89;
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 inline constexpr double kHalfColumnsByCluster = 0.92;  // bf16 [4096,16384] axis 0 122 us, 110 in a grid
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
@@ -259,6 +263,9 @@ inline constexpr double kIdleLatencyNanoseconds = 700;
 
 /// Copies that live in the L2 cache run at 5.2 to 5.8 TB/s of 4.27: docs/measurements/h200-facts.md#bandwidth.
 inline constexpr double kCacheGain = 1.3;
+/// Of columns of uneven rows that travel: softmaxes f32 of [600,1001], [600,8193] and [2047,2047] axis 0 take 6.9, 23.6
+/// and 20.5 us.
+inline constexpr double kCacheGainOfParts = 2.2;
 inline constexpr double kCacheShare = 0.5;  // of the cache that is still there for a second read
 
 /// Part of a last wave's idle time that other blocks cannot use; they speed up when fewer share the bus.

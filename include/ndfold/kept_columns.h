@@ -3,6 +3,7 @@
 #include <ndfold/step.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace ndfold {
@@ -30,13 +31,26 @@ constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
 /// (kernels/cuda/long_lines.h), and rows of columns of 4 and of 2 bytes (kernels/cuda/tall_columns.h). With one more
 /// words are spilt: with eight packs bf16 lines of 65 536 take 149 us for 138.
 inline constexpr int kLongLinePacks = 7, kTallRows = 7, kTallRowsOfHalf = 10;
+/// And of 4 bytes in panels that overlap (kernels/cuda/tall_sectors.h): words that are spilt cost 10 %.
+inline constexpr int kTallRowsOfSectors = 6;
+constexpr int rows_of_tall_sectors(Index element_bytes) {
+  return element_bytes < 4 ? kTallRowsOfHalf : kTallRowsOfSectors;
+}
 /// Columns of panels that are more than registers keep (kernels/cuda/tall_columns.h): of a lane; and the bytes in which
 /// states meet, of so many threads, lanes side by side and blocks of a cluster: maxima and sums of each warp, both of
 /// each block.
 inline constexpr int kTallColumns = 4;
+inline constexpr int kTallThreads = 512;
 constexpr Index tall_meeting_bytes(Index threads, Index lanes, Index blocks) {
   constexpr Index kWarp = 32, kNumberBytes = 4;
   return 2 * (threads / kWarp + (blocks > 1 ? blocks : 0)) * lanes * kTallColumns * kNumberBytes;
+}
+
+/// Columns of which registers keep a part, or might.
+inline bool keeps_tall_columns(const Step& step) {
+  const int rows = step.kernel.tuning.unroll;
+  return step.kernel.body == Body::columns && step.kernel.residency == Residency::registers &&
+         (rows == kTallRows || rows == kTallRowsOfHalf || rows == kTallRowsOfSectors);
 }
 
 /// What memory writes at least.
@@ -46,6 +60,29 @@ inline constexpr Index kSectorBytes = 32;
 /// columns that lanes have they are so many wide (kernels/cuda/column_sectors.h). No power of two.
 constexpr Index width_by_sectors(Index columns_of_lanes, Index element_bytes) {
   return columns_of_lanes - 2 * kSectorBytes / element_bytes;
+}
+
+/// Whether panels of so many columns overlap.
+constexpr bool is_width_by_sectors(Index width, Index element_bytes) {
+  return width == width_by_sectors(static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(width))), element_bytes);
+}
+
+/// Columns that lanes of a block have of such a panel of many rows (kernels/cuda/tall_sectors.h); the first that fit.
+inline constexpr Index kTallSectorColumns[] = {128, 64};
+/// Rows that begin alike in a sector, wherever each does: every n-th one.
+constexpr Index rows_of_sector(Index element_bytes) { return kSectorBytes / element_bytes; }
+/// Lanes side by side of panels so wide of rows of so many columns: of all of a row, wherever in a sector it begins.
+constexpr Index lanes_of_tall_sectors(Index width, Index row, Index element_bytes) {
+  const Index columns = width < row ? width : width + rows_of_sector(element_bytes) - 1;
+  return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(columns))) / kTallColumns;
+}
+
+/// As tall_meeting_bytes(), of panels that overlap (kernels/cuda/tall_sectors.h): a number a column of each slot;
+/// maxima and sums of the block, and of each.
+constexpr Index tall_sectors_bytes(Index threads, Index lanes, Index blocks, Index element_bytes) {
+  constexpr Index kNumberBytes = 4;
+  const Index pitch = lanes * kTallColumns + rows_of_sector(element_bytes);
+  return (threads / lanes + 2 + 2 * blocks) * pitch * kNumberBytes;
 }
 
 /// Whether neighbouring columns of each row begin alike in the input and in the output, by `unit` elements.

@@ -90,7 +90,8 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   put_turns(to, {.size = 0});
   to.group_bits = std::countr_zero(static_cast<unsigned>(step.kernel.tuning.lanes_per_row));
   Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
-  if (found.meeting_bytes != 0) planned = power_of_two(planned);  // as lanes have, whether panels overlap or not
+  if (found.meeting_bytes != 0 || found.tall_sectors != nullptr)
+    planned = power_of_two(planned);  // as lanes have, whether panels overlap or not
   if (bound.shifted) {
     to.columns = std::min(planned, to.lane_axis.size);
     to.lanes = static_cast<int>((planned + bound.pack) / bound.pack);
@@ -123,6 +124,7 @@ void bind_meeting(const Step& step, const Found& found, Bound& bound) {
 // it, would cost more than columns apart.
 void bind_kept(const Found& found, Bound& bound) {
   constexpr Index kFewPanels = 8;
+  bound.keeps_columns = true;
   bound.panels_are_fixed = bound.arguments.panels < kFewPanels;
   const Index rows = bound.arguments.walk.rank > 1 ? 2 * bound.arguments.reduced : 0;
   const Index wanted = 2 * bound.launch.threads * found.meeting_bytes + rows * static_cast<Index>(sizeof(Index));
@@ -282,10 +284,13 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const auto element = static_cast<std::uintptr_t>(bound.element_bytes);
   const int phase =
       static_cast<int>(reinterpret_cast<std::uintptr_t>(to.in) / element % static_cast<unsigned>(bound.pack));
-  if (phase != 0) cover(bound, phase, to);
   const auto within_pack = [](const std::byte* address) {
     return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes;
   };
+  if (bound.keeps_columns && within_pack(to.in) != within_pack(to.out))
+    to.whole_runs = bound.pack == 1;  // columns apart: half a line's sectors read twice cost less than results in parts
+  else if (phase != 0)
+    cover(bound, phase, to);
   const bool maps = to.map != MapKind::none;
   to.begins_alike = !maps || (bound.begins_alike && within_pack(to.out) == within_pack(to.in));
   const int unit = static_cast<int>(within_pack(to.in) / element % static_cast<unsigned>(bound.run_unit));

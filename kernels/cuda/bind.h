@@ -20,6 +20,7 @@ struct Found {
   int meeting_bytes = 0;          ///< of a lane's columns, where registers keep them (column_registers.h); else 0
   Kernel sectors = nullptr;       ///< the same where rows end within sectors (column_sectors.h)
   Kernel tall_columns = nullptr;  ///< a softmax: of panels that are more than registers keep (tall_columns.h)
+  Kernel tall_sectors = nullptr;  ///< the same where rows end within sectors (tall_sectors.h)
   Kernel whole_lines =
       nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
   int packs_of_line = 0;
@@ -86,7 +87,7 @@ struct Cover {
 
 /// Columns that registers keep, of panels that overlap: instead of what Arguments says of panels (column_sectors.h).
 struct SectorPanels {
-  int width = 0, lanes = 1, lane_bits = 0, rows_of_lane = 1;
+  int width = 0, lanes = 1, lane_bits = 0, rows_of_lane = 1, group_bits = 0;
   Index panels = 1, tiles = 1;
   Divider by_panels = {};
   Index out_from = 0, out_to = 0;  ///< elements of the output lie so far from its first one
@@ -107,6 +108,7 @@ struct Bound {
   bool joined = false, shifted = false;
   bool runs_begin_alike = false;  ///< every run begins as far from a whole pack as the first
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
+  bool keeps_columns = false;     ///< in registers: neighbours, or apart
   bool begins_alike = false;      ///< every result lies as far from a whole pack as its element, if the first one does
   bool begins_anywhere = false;   ///< rows: the kernel for whole packs takes them wherever in one the first begins
   Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first

@@ -1,11 +1,8 @@
-// A softmax of columns in registers whose rows begin anywhere in a sector of memory. Panels overlap, so that each
-// sector of results is written by one block: it folds up to a sector of columns more than it writes of a row, whose
-// results begin with the first sector that begins in the panel and end where those of the next panel begin. Writes
-// alone take 2.3 times as long where panels of 128 bytes begin anywhere in a sector (docs/measurements/gpu-history.md).
+// A softmax of columns in registers whose rows begin anywhere in a sector of memory, in panels that overlap
+// (sector_lane.h).
 #pragma once
-#include <ndfold/kept_columns.h>
-
 #include "kernels/cuda/column_registers.h"
+#include "kernels/cuda/sector_lane.h"
 
 namespace ndfold::cuda {
 
@@ -15,42 +12,27 @@ class ColumnsBySectors {
   using A = typename Source::Value;
   using Element = typename Source::Element;
   using Loaded = typename Kept<Source, kKept>::Loaded;
-  static constexpr int kSize = Source::kSize, kSector = static_cast<int>(kSectorBytes / sizeof(Out));
-  static_assert(sizeof(Element) == sizeof(Out) && kSector % kSize == 0 && kKept <= 32);
+  static constexpr int kSize = Source::kSize;
+  static_assert(kKept <= 32);
 
  public:
   /// `count`: rows of the slot.
   __device__ ColumnsBySectors(const Arguments& step, Index tile, int slot, int slots, int count)
-      : step_(step), slot_(slot), slots_(slots), lane_(thread_of_block() & (step.lanes - 1)) {
-    const AxisNumbers &axis = step.lane_axis, &rows = step.walk.near[0];
-    const int width = step.widest_panel;
-    const Index outer = quotient(tile, step.by_panels), panel = tile - outer * step.panels, start = panel * width;
-    const Offsets base = offsets(step, step.tile, outer);
-    const Index in = base.in + slot * rows.in + start, out = base.out + slot * rows.out + start;
-    skew_ = phase_of<kSize>(reinterpret_cast<const Element*>(step.in) + in);
-    const int at = lane_ * kSize - skew_;  // of the lane's first column, from the panel's first one on
-    const Index before = start + at, left = axis.size - before;
-    low_ = before < 0 ? static_cast<int>(-before) : 0;
-    high_ = left < kSize ? static_cast<int>(left) : kSize;
-    in_ = in + at;
-    out_ = out + at;
-    if (at >= width + kSector - 1 || left <= 0) return;
+      : step_(step), slot_(slot), slots_(slots), lane_(thread_of_block() & (step.lanes - 1)), mine_(step, tile, slot) {
+    if (!mine_.folds) return;
     count_ = count;
-    const bool first = panel == 0, last = panel + 1 == step.panels;
-    unsigned in_sector = static_cast<unsigned>(phase_of<kSector>(reinterpret_cast<const Out*>(step.out) + out));
-    const auto hop = static_cast<unsigned>(slots * rows.out);
+    const auto hop = static_cast<unsigned>(slots * step.walk.near[0].out);
+    unsigned in_sector = mine_.in_sector;
 #pragma unroll
-    for (int k = 0; k < kKept; ++k, in_sector += hop) {
-      const int from = static_cast<int>((0 - in_sector) % unsigned{kSector});
-      if (k < count && (first || at >= from) && (last || at < width + from)) written_ |= 1u << k;
-    }
+    for (int k = 0; k < kKept; ++k, in_sector += hop)
+      if (k < count && mine_.writes(in_sector)) written_ |= 1u << k;
   }
 
   __device__ void load(A scale) {
     const Index hop = slots_ * step_.walk.near[0].in;
-    const auto* at = reinterpret_cast<const Element*>(step_.in) + in_;
+    const auto* at = reinterpret_cast<const Element*>(step_.in) + mine_.in;
     Loaded packs[kKept] = {};
-    if (in_ >= step_.reach_from && in_ + (count_ - 1) * hop + kSize - 1 <= step_.reach_to) {
+    if (mine_.is_within(step_, count_, hop)) {
 #pragma unroll
       for (int k = 0; k < kKept; ++k, at += hop)
         if (k < count_) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const PackOf<Source>*>(at));
@@ -60,7 +42,7 @@ class ColumnsBySectors {
         PackOf<Source> pack = {};
 #pragma unroll
         for (int c = 0; c < kSize; ++c)
-          if (k < count_ && c >= low_ && c < high_) pack.at[c] = at[c];
+          if (k < count_ && c >= mine_.low && c < mine_.high) pack.at[c] = at[c];
         packs[k] = std::bit_cast<Loaded>(pack);
       }
     }
@@ -74,7 +56,7 @@ class ColumnsBySectors {
     const int pitch = step_.lanes + 1, of_slot = kSize * pitch;
     auto* const area = reinterpret_cast<A*>(shared_memory()) + half * slots_ * of_slot;
     const auto place = [&](int c) {
-      const int column = kSize - 1 - skew_ + c;
+      const int column = kSize - 1 - mine_.skew + c;
       return column % kSize * pitch + lane_ + column / kSize;
     };
 #pragma unroll
@@ -91,30 +73,35 @@ class ColumnsBySectors {
 
   template <class Map>
   __device__ void store(const Map (&maps)[kSize]) const {
-    Out* at = reinterpret_cast<Out*>(step_.out) + out_;
-    const Index hop = slots_ * step_.walk.near[0].out;
-    const bool whole = low_ == 0 && high_ == kSize;
-#pragma unroll
-    for (int k = 0; k < kKept; ++k, at += hop) {
-      Out mapped[kSize];
-#pragma unroll
-      for (int c = 0; c < kSize; ++c) mapped[c] = to_element<Out>(maps[c](kept_.number(k, c)));
-      if ((written_ >> k & 1) == 0) continue;
-      if (whole)
-        store_whole(mapped, at);
-      else
-        store_elements(mapped, at, 1, low_, high_);
-    }
+    using Results = Pack<Out, kSize>;
+    if (mine_.is_whole())
+      store_each(maps, [](const Results& results, Out* to) { store_vector(results, to); });
+    else
+      store_each(maps,
+                 [&](const Results& results, Out* to) { store_elements(results.at, to, 1, mine_.low, mine_.high); });
   }
 
   __device__ Kept<Source, kKept>& kept() { return kept_; }
 
  private:
+  template <class Map, class Store>
+  __device__ void store_each(const Map (&maps)[kSize], const Store& store) const {
+    Out* at = reinterpret_cast<Out*>(step_.out) + mine_.out;
+    const Index hop = slots_ * step_.walk.near[0].out;
+#pragma unroll
+    for (int k = 0; k < kKept; ++k, at += hop) {
+      Pack<Out, kSize> results;
+#pragma unroll
+      for (int c = 0; c < kSize; ++c) results.at[c] = to_element<Out>(maps[c](kept_.number(k, c)));
+      if ((written_ >> k & 1) != 0) store(results, at);
+    }
+  }
+
   const Arguments& step_;
   int slot_, slots_, lane_;
-  int skew_ = 0, low_ = 0, high_ = 0, count_ = 0;
+  int count_ = 0;
   unsigned written_ = 0;  ///< a bit a row
-  Index in_ = 0, out_ = 0;
+  SectorLane<Source, Out, false> mine_;
   Kept<Source, kKept> kept_;
 };
 

@@ -52,6 +52,7 @@ bool is_shifted(const Step& step, const AxisNumbers& lane, const AxisNumbers& ro
 int kept_rows(const Step& step) {
   const KernelKey& key = step.kernel;
   if (key.residency != Residency::registers || key.scope != Scope::block || step.parts != 1) return 0;
+  if (keeps_tall_columns(step)) return 0;
   const KeptColumns kept = kept_columns(key.tuning, static_cast<Index>(size_bytes(key.input)));
   const Index threads = std::min(kept.threads, whole_warps(step.launch.block)), rows = product_of(step.reduced);
   const Index wanted = std::max<Index>(planned_columns(step) / kept.columns, 1);

@@ -37,6 +37,25 @@ StepKernel kept_kernel(const Step& step, const Found& found, Bound& bound, Index
   return {found.sectors, std::max<Index>(kExchangeBytes, bytes), step.launch.block};
 }
 
+// Columns of which registers keep a part. Where buffers do not suit, the usual kernel has room for all that a block
+// has.
+StepKernel tall_kernel(const Step& step, const Found& found, Bound& bound, Index width) {
+  const Index threads = step.launch.block;
+  const Index lanes = lanes_of_tall_sectors(width, step.kept.back().size, bound.element_bytes);
+  const bool fits = lanes * kTallColumns <= threads && threads / lanes % rows_of_sector(bound.element_bytes) == 0 &&
+                    rows_begin_alike(step, kTallColumns);
+  if (!fits) return {};
+  bound.sectors.lanes = static_cast<int>(lanes);
+  bound.sectors.lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes));
+  const Index each = std::min<Index>(kWarp, threads / (lanes * kTallColumns));  // lanes that fold a column of all slots
+  bound.sectors.group_bits = std::countr_zero(static_cast<std::uint64_t>(each));
+  const Index shared = step.launch.shared_bytes + tall_sectors_bytes(threads, lanes, bound.launch.cluster, bound.element_bytes);
+  Arguments& to = bound.arguments;
+  to.tile_bytes = to.part * lanes * kTallColumns * bound.element_bytes;
+  bound.kernel(KernelOf::all).shared_bytes = kExchangeBytes + to.tile_bytes;
+  return {found.tall_sectors, shared, step.launch.block};
+}
+
 StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
   if (found.travelling_sectors == nullptr || !rows_begin_alike(step, pack)) return {};
   const Index before = travelling_states_bytes(step.launch.block, travelling_columns(step));
@@ -48,8 +67,8 @@ StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
 StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.body != Body::columns || step.kept.empty() || step.reduced.size() != 1) return {};
   const Index size = step.kept.back().size, width = step.kernel.tuning.panel_bytes / bound.element_bytes;
-  const auto wide = static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(width)));
-  if (width != width_by_sectors(wide, bound.element_bytes)) return {};
+  const bool alone = found.tall_sectors != nullptr && width == size;
+  if (!alone && !is_width_by_sectors(width, bound.element_bytes)) return {};
   const Reach in_kept = reach_of(step.kept), in_reduced = reach_of(step.reduced),
               out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);
   Arguments& to = bound.arguments;
@@ -62,6 +81,7 @@ StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound)
                    .by_panels = divide_by(panels),
                    .out_from = out_kept.low + out_reduced.low,
                    .out_to = out_kept.high + out_reduced.high};
+  if (found.tall_sectors != nullptr) return tall_kernel(step, found, bound, width);
   const Index pack = Index{kVectorBytes} / bound.element_bytes;
   return travels_by_sectors(step) && step.kernel.residency == Residency::ring ? travelling_kernel(step, found, pack)
                                                                               : kept_kernel(step, found, bound, width);
@@ -72,7 +92,8 @@ bool suits_sectors(const Bound& bound, const Arguments& to) {
   const auto in = reinterpret_cast<std::intptr_t>(to.in), out = reinterpret_cast<std::intptr_t>(to.out);
   const bool apart = in + (to.reach_to + 1) * element <= out + bound.sectors.out_from * element ||
                      out + (bound.sectors.out_to + 1) * element <= in + to.reach_from * element;
-  return apart && (in - out) % kVectorBytes == 0;
+  const bool alone = bound.sectors.panels == 1;  // what a block reads nobody else writes
+  return (apart || alone) && (in - out) % kVectorBytes == 0;
 }
 
 void take_sectors(const Bound& bound, Arguments& to) {
@@ -82,6 +103,7 @@ void take_sectors(const Bound& bound, Arguments& to) {
   to.lanes = sectors.lanes;
   to.lane_bits = sectors.lane_bits;
   to.rows_of_lane = sectors.rows_of_lane;
+  to.group_bits = sectors.group_bits;
   to.panels = sectors.panels;
   to.by_panels = sectors.by_panels;
   to.tiles = sectors.tiles;

@@ -54,7 +54,7 @@ __device__ void store_shifted(const T (&results)[kSize], T* to, int shift, bool 
   const auto whole =
       std::bit_cast<Pack<T, kSize>>(words_from(before, mine, kVectorBytes - shift * static_cast<int>(sizeof(T))));
   if (!here) return;
-  if (lane > 0) store_whole(whole.at, to - shift);
+  if (lane > 0) store_vector(whole, to - shift);
   const bool is_last = lane == kWarp - 1 || !follows;
   if (lane == 0 || is_last)
     store_elements(results, to, 1, lane > 0 ? kSize - shift : 0, is_last ? kSize : kSize - shift);

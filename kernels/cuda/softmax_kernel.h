@@ -7,6 +7,7 @@
 #include "kernels/cuda/kernel_in.h"
 #include "kernels/cuda/long_lines.h"
 #include "kernels/cuda/tall_columns.h"
+#include "kernels/cuda/tall_sectors.h"
 #include "kernels/cuda/travelling.h"
 
 namespace ndfold::cuda::detail {
@@ -189,15 +190,32 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
   return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
 }
 
+template <class Line>
+using TallTuning = Tuned<kThreads, sizeof(typename Line::Element) < sizeof(float) ? kTallRowsOfHalf : kTallRows, 2>;
+
 // Columns of which registers keep a part; nothing where buffers begin elsewhere in a pack.
 template <class Line, class F, class Sink>
 Found tall(Scope scope) {
   static_assert(Line::kSize == kTallColumns);
-  constexpr int kLoads = sizeof(typename Line::Element) < sizeof(float) ? kTallRowsOfHalf : kTallRows;
+  using Tuning = Tuned<kTallThreads, sizeof(typename Line::Element) < sizeof(float) ? kTallRowsOfHalf : kTallRows, 2>;
   Found found = kernel<Body::columns, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
-  using Tuning = Tuned<kThreads, kLoads, 2>;
   found.tall_columns = scope == Scope::cluster ? Kernel(tall_columns<Line, F, Sink, Sharers<Tuning>, Tuning>)
                                                : Kernel(tall_columns<Line, F, Sink, OneBlock, Tuning>);
+  return found;
+}
+
+// The same of rows that begin anywhere in a pack.
+template <class Columns, class F, class Sink>
+Found uneven_columns(const KernelKey& key) {
+  using Line = InLine<Columns>;
+  Found found = kernel<Body::columns, Apart<Columns>, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
+  if constexpr (Columns::kSize == kTallColumns && sizeof(typename Columns::Value) == sizeof(float) &&
+                std::is_same_v<typename Sink::Out, typename Columns::Element>) {
+    using Tuning = Tuned<kTallThreads, rows_of_tall_sectors(sizeof(typename Columns::Element)), 2>;
+    if (key.residency == Residency::registers)
+      found.tall_sectors = key.scope == Scope::cluster ? Kernel(tall_sectors<Line, F, Sink, Sharers<Tuning>, Tuning>)
+                                                       : Kernel(tall_sectors<Line, F, Sink, OneBlock, Tuning>);
+  }
   return found;
 }
 
@@ -225,7 +243,7 @@ Found softmax(const KernelKey& key, const Layout& layout) {
     if constexpr (kBody == Body::rows)
       return scattered_rows<Dense, Strided, F, Sink>(key, layout, packs);
     else if (!packs)
-      return kernel<kBody, Apart<SomeColumns>, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
+      return uneven_columns<SomeColumns, F, Sink>(key);
   }
   return kernel<kBody, Dense, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
 }

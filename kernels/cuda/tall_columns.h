@@ -25,10 +25,6 @@ class RowsBeyond {
   __device__ explicit RowsBeyond(int count)
       : count_(count), places_(reinterpret_cast<P*>(shared_memory()) + thread_of_block()) {}
 
-  __device__ void ask(const typename Source::Element* from, Index hop) {
-    visit([&](int row, P& place) { copy_later(&place, reinterpret_cast<const P*>(from + row * hop)); });
-    end_copies();
-  }
   /// visit(number of the row, its pack), when all are there.
   template <class Visit>
   __device__ void visit(const Visit& visit) const {
@@ -40,6 +36,31 @@ class RowsBeyond {
  private:
   int count_;
   P* places_;
+};
+
+/// A lane's `count` rows of a panel of rows that are whole packs, `hop` elements apart, and where results go.
+template <class Source, class Out>
+struct WholeRows {
+  using P = PackOf<Source>;
+  const typename Source::Element* from;
+  Out* to;
+  int count;
+  Index hop, out_hop;
+
+  template <class Loaded, int kRows>
+  __device__ void load(Loaded (&packs)[kRows]) const {
+    const auto* at = from;
+#pragma unroll
+    for (int k = 0; k < kRows; ++k, at += hop)
+      if (k < count) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const P*>(at));
+  }
+  template <class Beyond>
+  __device__ void ask(const Beyond& beyond) const {
+    beyond.visit([&](int row, P& place) { copy_later(&place, reinterpret_cast<const P*>(from + row * hop)); });
+    end_copies();
+  }
+  __device__ bool writes() const { return true; }
+  __device__ void store(const Pack<Out, Source::kSize>& results, Out* place) const { store_vector(results, place); }
 };
 
 /// Where states of columns meet, behind what waits: an area for maxima, one for sums, one for what blocks exchange.
@@ -100,30 +121,22 @@ class TallMeeting {
   std::byte* areas_;
 };
 
-/// A lane's `count` rows of one panel, `hop` elements apart.
-template <class Map, class Tuning, class Source, class Blocks, class F, class Out>
-__device__ void map_tall(const Arguments& step, const F& fold, const ColumnLanes& lanes, const Blocks& blocks,
-                         const typename Source::Element* from, Out* to, int count, Index out_hop) {
+/// One panel. Rows: where they lie, as WholeRows; Meeting: where their states meet, as TallMeeting.
+template <class Map, class Tuning, class Source, class Out, class Blocks, class F, class Rows, class Meeting>
+__device__ void map_tall(const Arguments& step, const F& fold, const Blocks& blocks, const Rows& rows,
+                         const Meeting& meeting) {
   using A = typename Source::Value;
   using KeptRows = Kept<Source, Tuning::kUnroll>;
-  using Loaded = typename KeptRows::Loaded;
   constexpr int kSize = Source::kSize, kRows = Tuning::kUnroll;
   constexpr bool kPowers = std::is_same_v<Map, SoftmaxMap<A>> && std::is_same_v<typename KeptRows::Powers, PowerMap<A>>;
-  const Index hop = step.walk.near[0].in * lanes.rows();
-  Loaded packs[kRows] = {};
-  const auto* at = from;
-#pragma unroll
-  for (int k = 0; k < kRows; ++k, at += hop)
-    if (k < count) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const PackOf<Source>*>(at));
-  RowsBeyond<Source, kRows, Blocks::kMayBeMany ? 1 : 2> beyond(count);
-  beyond.ask(from, hop);
+  typename KeptRows::Loaded packs[kRows] = {};
+  rows.load(packs);
+  const RowsBeyond<Source, kRows, Blocks::kMayBeMany ? 1 : 2> beyond(rows.count);
+  rows.ask(beyond);
   blocks.await_each_other();
   KeptRows kept;
-  kept.keep(packs, count, fold.scale);
+  kept.keep(packs, rows.count, fold.scale);
   const A scale = kept.scale();
-  const int waiting = static_cast<int>(step.part + lanes.rows() - 1) / lanes.rows() - kRows;  // rows of slots, at most
-  const TallMeeting<A, kSize> meeting(
-      lanes, waiting > 0 ? waiting * threads_of_block() * static_cast<int>(sizeof(PackOf<Source>)) : 0);
   A maxima[kSize], sums[kSize], shares[kSize];
   kept.maxima(maxima);
   await_copies<0>();
@@ -150,25 +163,33 @@ __device__ void map_tall(const Arguments& step, const F& fold, const ColumnLanes
     maps[c] = Map({maxima[c], sums[c]}, scale, static_cast<A>(step.alpha));
     if constexpr (kPowers) shares[c] *= maps[c].factor;
   }
-  Out* place = to;
+  if (!rows.writes()) return;
+  Out* place = rows.to;
 #pragma unroll
-  for (int k = 0; k < kRows; ++k, place += out_hop) {
-    Out results[kSize];
+  for (int k = 0; k < kRows; ++k, place += rows.out_hop) {
+    Pack<Out, kSize> results;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
       if constexpr (kPowers)
-        results[c] = to_element<Out>(kept.number(k, c) * shares[c]);
+        results.at[c] = to_element<Out>(kept.number(k, c) * shares[c]);
       else
-        results[c] = to_element<Out>(maps[c](kept.number(k, c)));
+        results.at[c] = to_element<Out>(maps[c](kept.number(k, c)));
     }
-    if (k < count) store_whole(results, place);
+    if (k < rows.count) rows.store(results, place);
   }
   beyond.visit([&](int row, const PackOf<Source>& pack) {
-    Out results[kSize];
+    Pack<Out, kSize> results;
 #pragma unroll
-    for (int c = 0; c < kSize; ++c) results[c] = to_element<Out>(maps[c](number(pack, c)));
-    store_whole(results, to + row * out_hop);
+    for (int c = 0; c < kSize; ++c) results.at[c] = to_element<Out>(maps[c](number(pack, c)));
+    rows.store(results, rows.to + row * rows.out_hop);
   });
+}
+
+/// Bytes of what waits of a panel beyond registers, kRows a lane.
+template <class Source, int kRows>
+__device__ int bytes_beyond(const Arguments& step, int slots) {
+  const int rows = static_cast<int>(step.part) - kRows * slots;
+  return rows > 0 ? rows * step.lanes * static_cast<int>(sizeof(PackOf<Source>)) : 0;
 }
 
 /// Blocks: OneBlock, or Sharers<Tuning> of a cluster.
@@ -191,14 +212,15 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       if (has_few_blocks()) ask_for_rows<Source, Tuning::kUnroll>(step, panel, {begin, end, lanes.row(), slots});
       await_launch_before(panel.in, panel.out, of_slot);
     }
-    const auto* const from = reinterpret_cast<const typename Source::Element*>(step.in) + panel.in + row * rows.in;
-    Out* const to = reinterpret_cast<Out*>(step.out) + panel.out + row * rows.out;
-    const int count = panel.low < panel.high ? of_slot : 0;
-    const Index hop = rows.out * slots;
+    const WholeRows<Source, Out> mine{
+        reinterpret_cast<const typename Source::Element*>(step.in) + panel.in + row * rows.in,
+        reinterpret_cast<Out*>(step.out) + panel.out + row * rows.out, panel.low < panel.high ? of_slot : 0,
+        rows.in * slots, rows.out * slots};
+    const TallMeeting<A, Source::kSize> meeting(lanes, bytes_beyond<Source, Tuning::kUnroll>(step, slots));
     if (step.map == MapKind::softmax)
-      map_tall<SoftmaxMap<A>, Tuning, Source>(step, fold, lanes, blocks, from, to, count, hop);
+      map_tall<SoftmaxMap<A>, Tuning, Source, Out>(step, fold, blocks, mine, meeting);
     else
-      map_tall<LogSoftmaxMap<A>, Tuning, Source>(step, fold, lanes, blocks, from, to, count, hop);
+      map_tall<LogSoftmaxMap<A>, Tuning, Source, Out>(step, fold, blocks, mine, meeting);
   }
 }
 

@@ -66,6 +66,14 @@ bool may_overlap(const Step& step, Index lanes, Index slots, Index pack, const D
          slots * step.reduced.back().in % pack == 0 && rows_begin_alike(step, pack);
 }
 
+// Columns of a panel of so many that lanes have: all of a row, or panels overlap. 0: lanes have too many.
+Index width_of_tall_sectors(const Step& step, Index columns) {
+  const Index element = element_bytes(step), size = step.kept.back().size;
+  if (size + rows_of_sector(element) - 1 <= columns) return size;
+  const Index width = width_by_sectors(columns, element);
+  return size > columns && is_width_by_sectors(width, element) ? width : 0;
+}
+
 }  // namespace
 
 bool are_whole_sectors(const Step& step) {
@@ -75,8 +83,7 @@ bool are_whole_sectors(const Step& step) {
 bool overlaps(const Step& step) {
   const KernelKey& kernel = step.kernel;
   const bool keeps = kernel.residency == Residency::registers || kernel.residency == Residency::ring;
-  return kernel.body == Body::columns && keeps &&
-         !std::has_single_bit(static_cast<std::uint64_t>(panel_elements(step)));
+  return kernel.body == Body::columns && keeps && is_width_by_sectors(panel_elements(step), element_bytes(step));
 }
 
 bool overlap_to_travel(Step& step, const DeviceFacts& device) {
@@ -92,16 +99,66 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device) {
   return true;
 }
 
+Index columns_read(const Step& step) {
+  const Index width = panel_elements(step), size = step.kept.back().size;
+  const bool uneven = has_uneven_rows(step);
+  return panels(step) * (uneven ? lanes_of_tall_sectors(width, size, element_bytes(step)) * kTallColumns : width);
+}
+
+namespace {
+
+// Panels as wide as fit: of those the ones whose lanes have the fewest columns twice.
+bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
+  KernelKey& kernel = step.kernel;
+  const Index element = element_bytes(step), size = step.kept.back().size, load = kTallColumns * element;
+  if (!suits_registers(step, device) || step.reduced.size() != 1 || !rows_begin_alike(step, kTallColumns)) return false;
+  Index fewest = 0;
+  for (const Index columns : kTallSectorColumns) {
+    const Index width = width_of_tall_sectors(step, columns);
+    if (width == 0) continue;
+    const Index lanes = lanes_of_tall_sectors(width, size, element), slots = kTallThreads / lanes;
+    const Index beyond = std::max<Index>(0, step.part - rows_of_tall_sectors(element) * slots) * lanes * load;
+    const Index meeting = tall_sectors_bytes(kTallThreads, lanes, step.launch.cluster, element);
+    if (slots % rows_of_sector(element) != 0 || beyond + meeting > shared_bytes_for(2, device) + kExchangeBytes)
+      continue;
+    const Index all = ceil_divide(size, width) * lanes * kTallColumns;
+    if (fewest > 0 && all >= fewest) continue;
+    fewest = all;
+    kernel.residency = Residency::registers;
+    kernel.tuning.threads = step.launch.block = kTallThreads;
+    kernel.tuning.unroll = rows_of_tall_sectors(element);
+    kernel.tuning.panel_bytes = static_cast<int>(width * element);
+    step.launch.grid[1] = elements(step.kept) / size * ceil_divide(size, width);
+    step.launch.shared_bytes = beyond;
+  }
+  return fewest > 0;
+}
+
+// Whether rows that registers alone have room for gain by waiting beyond them. By registers alone and so, us of an
+// H200: f32 [200,300001] axis 0 172 and 143, [256,262143] 177 and 159, [64,197,5001] axis 1 147 and 136; but
+// [128,2097151] 586 and 618, [1024,197,225] 104 and 125, [200,4097] 4.8 and 7.4, [512,2047] 6.1 and 8.9,
+// [512,8191] 17.1 and 15.9; bf16 [256,300001] 217 and 129, [128,524287] 122 and 145.
+bool gains_beyond(const Step& tall, const DeviceFacts& device) {
+  constexpr Index kSome = 128, kMany = 256;
+  const Index rows = elements(tall.reduced), size = tall.kept.back().size;
+  if (rows <= kSome) return false;
+  if (rows > kMany) return tall.launch.grid[1] >= device.multiprocessors;
+  const bool reads_once = columns_read(tall) * 5 <= size * 6;  // but for a fifth
+  return element_bytes(tall) < 4 || (reads_once && are_beyond_cache(tall, 1, device));
+}
+
+}  // namespace
+
 bool keep_tall_columns(Step& step, const DeviceFacts& device) {
+  if (has_uneven_rows(step)) return keep_tall_sectors(step, device);
   KernelKey& kernel = step.kernel;
   const Tuning& tuning = kernel.tuning;
   const Index element = element_bytes(step), pack = tuning.vector_bytes / element, size = step.kept.back().size;
   const Index load = kTallColumns * element, lanes = tuning.panel_bytes / load;
-  const Index of_slot = ceil_divide(step.part, step.launch.block / lanes);
-  const Index beyond = std::max<Index>(0, of_slot - tuning.unroll) * step.launch.block * load;
+  const Index beyond = std::max<Index>(0, step.part - step.launch.block / lanes * tuning.unroll) * lanes * load;
   const Index room = shared_bytes_for(2, device) + kExchangeBytes;
-  const bool suits = suits_registers(step, device) && step.reduced.size() == 1 && !has_uneven_rows(step) &&
-                     rows_begin_alike(step, pack) && size % pack == 0 && size >= panel_elements(step) &&
+  const bool suits = suits_registers(step, device) && step.reduced.size() == 1 && rows_begin_alike(step, pack) &&
+                     size % pack == 0 && size >= panel_elements(step) &&
                      beyond + tall_meeting_bytes(step.launch.block, lanes, step.launch.cluster) <= room;
   if (!suits) return false;
   kernel.residency = Residency::registers;
@@ -114,6 +171,10 @@ bool keep_columns(Step& step, const DeviceFacts& device) {
   const Index rows = elements(step.reduced), element = element_bytes(step);
   if (rows > kMostKeptRows) return keep_tall_columns(step, device);
   if (!suits_registers(step, device)) return false;
+  if (Step tall = step; has_uneven_rows(step) && keep_tall_sectors(tall, device) && gains_beyond(tall, device)) {
+    step = tall;
+    return true;
+  }
   const KeptColumns kept = kept_columns(kernel.tuning, element);
   const Index threads = std::min({step.launch.block, kept.threads, device.threads_per_block}),
               size = step.kept.back().size, outer = elements(step.kept) / size;

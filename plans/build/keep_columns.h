@@ -8,10 +8,13 @@ namespace ndfold {
 /// threads than they need. Whether they do; else the step is as it was.
 bool keep_columns(Step& step, const DeviceFacts& device);
 
-/// Lets columns of rows that are whole packs along one axis wait in registers and beyond them in shared memory, a step's
-/// part of them (kernels/cuda/tall_columns.h): panels of as many bytes as the step's tuning says. Whether they do; else
-/// the step is as it was.
+/// Lets columns of rows along one axis wait in registers and beyond them in shared memory, a step's part of them:
+/// panels of as many bytes as the step's tuning says where rows are whole packs (kernels/cuda/tall_columns.h), else
+/// panels that overlap (kernels/cuda/tall_sectors.h). Whether they do; else the step is as it was.
 bool keep_tall_columns(Step& step, const DeviceFacts& device);
+
+/// Columns of a row that lanes load of such panels: those of panels that overlap more than once.
+Index columns_read(const Step& step);
 
 /// Lets panels that may travel overlap, where their rows end within sectors of memory; else the step is as it was.
 bool overlap_to_travel(Step& step, const DeviceFacts& device);

@@ -31,7 +31,7 @@ KeptPanel kept_panel(Index reduced, Index kept, int unroll, DType type = DType::
     return {};
   }
   EXPECT_EQ(step.kernel.residency, Residency::registers);
-  EXPECT_EQ(step.launch.shared_bytes, 0);
+  EXPECT_TRUE(step.launch.shared_bytes == 0 || keeps_tall_columns(step));
   return {panel_elements(step), step.launch.grid[1], step.launch.block};
 }
 
@@ -52,15 +52,39 @@ TEST(KeepColumns, ColumnsWaitInRegistersInPanelsAsWideAsTheirRowsLeaveRoomFor) {
 TEST(KeepColumns, ColumnsLeaveRegistersWhereRowsOfAPanelWouldBeShort) {
   constexpr Index kMany = Index{1} << 20;
   EXPECT_EQ(kept_panel(512, kMany, 16), KeptPanel()) << "shared memory keeps them as well";
-  EXPECT_EQ(kept_panel(512, kMany + 1, 16), (KeptPanel{32, kMany / 32 + 1, 512}));
-  EXPECT_EQ(kept_panel(513, kMany + 1, 16), KeptPanel());
-  EXPECT_EQ(kept_panel(512, kMany + 1, 16, DType::bf16), KeptPanel());
+  EXPECT_EQ(kept_panel(512, 2047, 16).columns, 8) << "panels that overlap would be few";
+  EXPECT_EQ(kept_panel(700, kMany + 1, 16), KeptPanel()) << "nor do they have room";
+}
+
+TEST(KeepColumns, UnevenRowsWaitBeyondRegistersWherePanelsOverlap) {
+  constexpr Index kMany = Index{1} << 20;
+  EXPECT_EQ(kept_panel(300, kMany + 1, 16), (KeptPanel{112, kMany / 112 + 1, 512}));
+  EXPECT_EQ(kept_panel(512, kMany + 1, 16), (KeptPanel{48, kMany / 48 + 1, 512}));
+  EXPECT_EQ(kept_panel(577, kMany + 1, 16), (KeptPanel{48, kMany / 48 + 1, 512}));
+  EXPECT_EQ(kept_panel(512, kMany + 1, 16, DType::bf16), (KeptPanel{96, kMany / 96 + 1, 512}));
+  EXPECT_EQ(kept_panel(150, kMany + 1, 16), (KeptPanel{112, kMany / 112 + 1, 512}));
+  EXPECT_EQ(kept_panel(128, kMany + 1, 16).threads, 256 + 256) << "registers have room for all";
+  const auto of_images = [](Index rows, Index columns, DType type = DType::f32) {
+    Step step = columns_step(rows, columns);
+    step.kept.insert(step.kept.begin(), {.size = 4096, .in = rows * columns, .out = rows * columns});
+    step.kernel.input = step.kernel.output = type;
+    step.launch.block = 512;
+    step.kernel.tuning = {.threads = 512, .unroll = 16, .panel_bytes = 4096};
+    EXPECT_TRUE(keep_columns(step, kH200));
+    return KeptPanel{panel_elements(step), step.launch.grid[1], step.launch.block};
+  };
+  EXPECT_EQ(of_images(577, 49), (KeptPanel{49, 4096, 512})) << "one panel has all of a row";
+  EXPECT_EQ(of_images(300, 58), (KeptPanel{58, 4096, 512})) << "wherever in a sector it begins";
+  EXPECT_EQ(of_images(257, 225), (KeptPanel{48, 4096 * 5, 512})) << "wider ones would be read more often";
+  EXPECT_EQ(of_images(197, 225).columns, 64) << "and so would these";
+  EXPECT_EQ(of_images(197, 225, DType::bf16).columns, 96);
 }
 
 TEST(KeepColumns, PanelsOverlapWhereRowsAreNoWholeSectors) {
   constexpr Index kMany = Index{1} << 20;
   for (const Index odd : {Index{1}, Index{2}, Index{4}}) {
-    EXPECT_EQ(kept_panel(256, kMany + odd, 16), (KeptPanel{48, (kMany + odd + 47) / 48, 512}));
+    const Index width = odd < 4 ? 112 : 48;  // packs wait in registers alone
+    EXPECT_EQ(kept_panel(256, kMany + odd, 16), (KeptPanel{width, (kMany + odd + width - 1) / width, 512}));
     EXPECT_EQ(kept_panel(100, kMany + odd, 16), (KeptPanel{112, (kMany + odd + 111) / 112, 512}))
         << "slots take rows that begin alike";
     EXPECT_EQ(kept_panel(128, 2 * kMany + odd, 16, DType::bf16).columns, odd < 4 ? 96 : 128) << "packs gain nothing";
@@ -79,13 +103,16 @@ TEST(KeepColumns, PanelsDoNotOverlapWhereThatGainsNothing) {
     return panel_elements(step);
   };
   constexpr Index kOdd = (Index{1} << 20) + 1;
-  EXPECT_EQ(width(columns_step(256, kOdd)), 48);
+  EXPECT_EQ(width(columns_step(256, kOdd)), 112);
   EXPECT_EQ(width(columns_step(256, 20001)), 64) << "caches keep all of it";
   DeviceFacts without_cache = kH200;
   without_cache.cache_bytes = 0;
-  EXPECT_EQ(width(columns_step(256, 20001), without_cache), 48);
+  EXPECT_EQ(width(columns_step(256, 20001), without_cache), 112);
   Step batch = columns_step(197, 5001);
   batch.kept.insert(batch.kept.begin(), {.size = 640, .in = 197 * 5001, .out = 197 * 5001});
+  EXPECT_EQ(width(batch), 112) << "rows wait beyond registers";
+  batch.reduced.back().in = batch.reduced.back().out = batch.kept.back().size = 5004;
+  batch.kept.front().in = batch.kept.front().out = 197 * 5004;
   EXPECT_EQ(width(batch), 64) << "rows are short";
   batch.reduced.back().size = 128;
   EXPECT_EQ(width(batch), 112) << "panels are wide";

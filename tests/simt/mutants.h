@@ -20,6 +20,10 @@ struct KeptTuning {
   static constexpr int kThreads = 512, kUnroll = 16, kBlocks = 1;
 };
 
+struct TallTuning {
+  static constexpr int kThreads = 512, kUnroll = 7, kBlocks = 1;
+};
+
 struct Mutant {
   std::string_view name, kind;
   ndfold::cuda::Kernel kernel;

@@ -193,6 +193,7 @@ const std::vector<Case>& cases() {
        without_cache(1),
        Values::mixed,
        0},
+      {"tall_sectors", SoftmaxSpec{.axes = {0}}, "columns_in_block", {301, 139}, {301, 139}, kDevice, Values::mixed, 0},
       {"few_rows", reduce(ReduceOp::sum, 0), "columns_in_block", {9, 2060}, {2060}, kDevice, Values::positive, 3},
       {"permute", Order{{2, 1, 0}}, "copy", {35, 3, 45}, {45, 3, 35}, kDevice, Values::mixed},
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {212, 76}, {212, 76}, kDevice, Values::mixed},
@@ -226,8 +227,8 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
     found.travelling = found.travelling_sectors = under_test;
     return found;
   }
-  if (found.sectors != nullptr && by_sectors) {
-    found.sectors = under_test;
+  if (by_sectors && (found.sectors != nullptr || found.tall_sectors != nullptr)) {
+    (found.sectors != nullptr ? found.sectors : found.tall_sectors) = under_test;
     return found;
   }
   if (found.cut_runs != nullptr && takes_cut_lines) {
@@ -269,7 +270,7 @@ std::string outcome(const Mutant& mutant) {
     Array in(dense(type, item.sizes), item.shift);
     takes_cut_lines = mutant.kind.starts_with("cut_");
     travels = mutant.kind.starts_with("travelling");
-    by_sectors = mutant.kind == "sectors";
+    by_sectors = mutant.kind == "sectors" || mutant.kind == "tall_sectors";
     Array out(dense(reduces ? default_output(reduces->op, type) : type, item.out_sizes),
               takes_lines || travels || by_sectors ? 0
               : takes_cut_lines                    ? item.shift

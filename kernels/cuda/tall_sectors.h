@@ -1,0 +1,184 @@
+// tall_columns.h where rows begin anywhere in a sector of memory, in panels that overlap (sector_lane.h). Rows of a
+// slot of lanes begin alike in a sector, so that a lane writes all of them or none.
+#pragma once
+#include "kernels/cuda/sector_lane.h"
+#include "kernels/cuda/tall_columns.h"
+
+namespace ndfold::cuda {
+
+/// A lane's `count` rows of a panel, as WholeRows.
+template <class Source, class Out, bool kSectors>
+class RowsBySectors {
+  using P = PackOf<Source>;
+  using Element = typename Source::Element;
+
+ public:
+  /// `row`: the first.
+  __device__ RowsBySectors(const Arguments& step, const SectorLane<Source, Out, kSectors>& lane, int slots, int of_slot)
+      : from(reinterpret_cast<const Element*>(step.in) + lane.in),
+        to(reinterpret_cast<Out*>(step.out) + lane.out),
+        count(lane.folds ? of_slot : 0),
+        hop(slots * step.walk.near[0].in),
+        out_hop(slots * step.walk.near[0].out),
+        writes_(lane.writes(lane.in_sector)),
+        within_(lane.is_within(step, count, hop)),
+        low_(lane.low),
+        high_(lane.high) {}
+
+  const Element* from;
+  Out* to;
+  int count;
+  Index hop, out_hop;
+
+  template <class Loaded, int kRows>
+  __device__ void load(Loaded (&packs)[kRows]) const {
+    const Element* at = from;
+    if (within_) {
+#pragma unroll
+      for (int k = 0; k < kRows; ++k, at += hop)
+        if (k < count) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const P*>(at));
+    } else {
+#pragma unroll
+      for (int k = 0; k < kRows; ++k, at += hop)
+        if (k < count) packs[k] = std::bit_cast<Loaded>(load_some<Source>(at, low_, high_));
+    }
+  }
+  template <class Beyond>
+  __device__ void ask(const Beyond& beyond) const {
+    if (within_)
+      beyond.visit([&](int row, P& place) { copy_later(&place, reinterpret_cast<const P*>(from + row * hop)); });
+    else
+      beyond.visit(
+          [&](int row, P& place) { place = std::bit_cast<P>(load_some<Source>(from + row * hop, low_, high_)); });
+    end_copies();
+  }
+  __device__ bool writes() const { return writes_; }
+  __device__ void store(const Pack<Out, Source::kSize>& results, Out* place) const {
+    if (low_ == 0 && high_ == Source::kSize)
+      store_vector(results, place);
+    else
+      store_elements(results.at, place, 1, low_, high_);
+  }
+
+ private:
+  bool writes_, within_;
+  int low_, high_;
+};
+
+/// Where numbers of columns meet, behind what waits. Each lane leaves its own column by column, for another slot's lane
+/// has other columns; `each` neighbouring lanes fold a column of all slots, and every lane reads its columns' wholes.
+template <class A, int kColumns, int kBefore>
+class SectorMeeting {
+ public:
+  /// `waiting`: bytes of what waits. `at`: the lane's first column, from the panel's first one on, -kBefore at least.
+  __device__ SectorMeeting(const Arguments& step, int at, int waiting)
+      : step_(step), at_(kBefore + at), slots_(reinterpret_cast<A*>(shared_memory() + waiting)) {}
+
+  /// Before the first meeting: wholes of columns that nobody wants.
+  __device__ void begin() const {
+    for (int i = thread_of_block(); i < 3 * pitch(); i += threads_of_block()) wholes(0)[i] = 0;
+  }
+
+  /// kHalf: for maxima, or for sums.
+  template <int kHalf, class F>
+  __device__ void meet(const F& fold, A (&numbers)[kColumns]) const {
+    const auto block = cg::this_thread_block();
+    A* const mine = slots_ + (thread_of_block() >> step_.lane_bits) * pitch() + at_;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) mine[c] = numbers[c];
+    block.sync();
+    const int each = 1 << step_.group_bits, column = thread_of_block() >> step_.group_bits;
+    const int first = thread_of_block() & (each - 1);
+    const A* const from = slots_ + first * pitch() + kBefore + column;
+    A whole = 0;
+    if (column < wanted()) {
+      whole = *from;
+      for (int slot = each, end = threads_of_block() >> step_.lane_bits; first + slot < end; slot += each)
+        whole = fold.combine(whole, from[slot * pitch()]);
+    }
+    whole = combine_lanes(fold, whole, 1, each);
+    if (first == 0 && column < wanted()) wholes(kHalf)[kBefore + column] = whole;
+    block.sync();
+    read_wholes(kHalf, numbers);
+  }
+
+  /// Over the blocks of a cluster, which have all begun, and have read what was exchanged for the panel before. A lane
+  /// merges a column's.
+  template <class F>
+  __device__ void exchange(const F&, A (&maxima)[kColumns], A (&sums)[kColumns], A (&shares)[kColumns]) const {
+    const auto cluster = this_cluster();
+    const auto block = cg::this_thread_block();
+    const int blocks = static_cast<int>(cluster.num_blocks()), column = thread_of_block();
+    A *const max_here = wholes(0) + kBefore + column, *const sum_here = wholes(1) + kBefore + column;
+    A* const of_blocks = wholes(2) + kBefore + column;
+    const A own = column < wanted() ? *max_here : A(0);
+    if (column < wanted())
+      for (int to = 0; to < blocks; ++to) {
+        A* const there = cluster.map_shared_rank(of_blocks, static_cast<unsigned>(to)) +
+                         2 * static_cast<int>(cluster.block_rank()) * pitch();
+        there[0] = own;
+        there[pitch()] = *sum_here;
+      }
+    cluster.sync();  // every block's numbers are here
+    if (column < wanted()) {
+      A max = own, sum = 0;
+      for (int from = 0; from < blocks; ++from) max = folds::any_maximum(max, of_blocks[2 * from * pitch()]);
+      for (int from = 0; from < blocks; ++from) {
+        const A* const there = of_blocks + 2 * from * pitch();
+        sum += there[pitch()] * F::shrink(there[0], max);
+      }
+      *max_here = max;
+      *sum_here = sum;
+      *of_blocks = F::shrink(own, max);
+    }
+    block.sync();
+    read_wholes(0, maxima);
+    read_wholes(1, sums);
+    read_wholes(2, shares);
+  }
+
+ private:
+  __device__ int pitch() const { return kBefore + step_.lanes * kColumns; }
+  /// Columns of a panel whose states somebody wants.
+  __device__ int wanted() const { return step_.widest_panel + (step_.panels > 1 ? kBefore - 1 : 0); }
+  __device__ A* wholes(int which) const { return slots_ + ((threads_of_block() >> step_.lane_bits) + which) * pitch(); }
+  __device__ void read_wholes(int which, A (&numbers)[kColumns]) const {
+    const A* const mine = wholes(which) + at_;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) numbers[c] = mine[c];
+  }
+
+  const Arguments& step_;
+  int at_;
+  A* slots_;
+};
+
+/// Blocks: OneBlock, or Sharers<Tuning> of a cluster.
+template <class Source, class F, class Sink, class Blocks, class Tuning>
+__global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
+    tall_sectors(const __grid_constant__ Arguments step) {
+  using A = typename Source::Value;
+  using Out = typename Sink::Out;
+  const F fold = folds::make_fold<F>({step.scale, step.ddof});
+  const Blocks blocks{NearScope(step)};
+  const int slots = threads_of_block() >> step.lane_bits, slot = thread_of_block() >> step.lane_bits;
+  const Index begin = blockIdx.x * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
+  const int count = RowsOfSlot{begin, end, slot, slots}.of_slot();
+  const int waiting = bytes_beyond<Source, Tuning::kUnroll>(step, slots);
+  constexpr int kSector = static_cast<int>(kSectorBytes / sizeof(Out));
+  using MeetingOfPanel = SectorMeeting<A, Source::kSize, kSector>;
+  MeetingOfPanel(step, 0, waiting).begin();
+  await_launch_before(count);
+  for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
+    constexpr bool kSectors = Blocks::kMayBeMany || sizeof(Out) < 4;
+    const SectorLane<Source, Out, kSectors> lane(step, tile, begin + slot);
+    const RowsBySectors<Source, Out, kSectors> rows(step, lane, slots, count);
+    const MeetingOfPanel meeting(step, lane.at, waiting);
+    if (step.map == MapKind::softmax)
+      map_tall<SoftmaxMap<A>, Tuning, Source, Out>(step, fold, blocks, rows, meeting);
+    else
+      map_tall<LogSoftmaxMap<A>, Tuning, Source, Out>(step, fold, blocks, rows, meeting);
+  }
+}
+
+}  // namespace ndfold::cuda
