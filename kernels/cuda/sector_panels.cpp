@@ -49,7 +49,8 @@ StepKernel tall_kernel(const Step& step, const Found& found, Bound& bound, Index
   bound.sectors.lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes));
   const Index each = std::min<Index>(kWarp, threads / (lanes * kTallColumns));  // lanes that fold a column of all slots
   bound.sectors.group_bits = std::countr_zero(static_cast<std::uint64_t>(each));
-  const Index shared = step.launch.shared_bytes + tall_sectors_bytes(threads, lanes, bound.launch.cluster, bound.element_bytes);
+  const Index shared =
+      step.launch.shared_bytes + tall_sectors_bytes(threads, lanes, bound.launch.cluster, bound.element_bytes);
   Arguments& to = bound.arguments;
   to.tile_bytes = to.part * lanes * kTallColumns * bound.element_bytes;
   bound.kernel(KernelOf::all).shared_bytes = kExchangeBytes + to.tile_bytes;
