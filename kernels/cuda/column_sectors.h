@@ -13,7 +13,7 @@ class ColumnsBySectors {
   using Element = typename Source::Element;
   using Loaded = typename Kept<Source, kKept>::Loaded;
   static constexpr int kSize = Source::kSize;
-  // Pairs of f32 leave sooner one by one: [128,524287] axis 0 takes 150 us so, 157 in vectors; [96,289345] 66 and 71.
+  // Pairs of f32 leave sooner as the compiler stores them: [128,524287] axis 0 takes 150 us so, 157 in vectors.
   static constexpr bool kInVectors = kSize > 2;
   static_assert(kKept <= 32);
 
@@ -75,14 +75,15 @@ class ColumnsBySectors {
 
   template <class Map>
   __device__ void store(const Map (&maps)[kSize]) const {
-    using Results = Pack<Out, kSize>;
-    const auto by_elements = [&](const Results& results, Out* to) {
-      store_elements(results.at, to, 1, mine_.low, mine_.high);
-    };
-    if (!kInVectors || !mine_.is_whole())
-      store_each(maps, by_elements);
-    else if constexpr (kInVectors)
-      store_each(maps, [](const Results& results, Out* to) { store_vector(results, to); });
+    const bool whole = mine_.is_whole();
+    if constexpr (kInVectors)
+      if (whole) return store_each(maps, [](const Pack<Out, kSize>& results, Out* to) { store_vector(results, to); });
+    store_each(maps, [&](const Pack<Out, kSize>& results, Out* to) {
+      if (!kInVectors && whole)
+        store_whole(results.at, to);
+      else
+        store_elements(results.at, to, 1, mine_.low, mine_.high);
+    });
   }
 
   __device__ Kept<Source, kKept>& kept() { return kept_; }
@@ -97,7 +98,8 @@ class ColumnsBySectors {
       Pack<Out, kSize> results;
 #pragma unroll
       for (int c = 0; c < kSize; ++c) results.at[c] = to_element<Out>(maps[c](kept_.number(k, c)));
-      if ((written_ >> k & 1) != 0) store(results, at);
+      if ((written_ >> k & 1) == 0) continue;
+      store(results, at);
     }
   }
 

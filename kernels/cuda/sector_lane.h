@@ -12,8 +12,8 @@
 
 namespace ndfold::cuda {
 
-/// A lane's pack of the rows that begin where `row` does in a pack; kSectors: in a sector, so that lanes side by side
-/// load whole ones.
+/// A lane's pack of the rows whose results begin where those of `row` do in a pack; kSectors: in a sector, so that
+/// lanes side by side load whole ones, where elements begin alike.
 template <class Source, class Out, bool kSectors>
 struct SectorLane {
   using Element = typename Source::Element;
@@ -33,11 +33,11 @@ struct SectorLane {
     const Offsets base = offsets(step, step.tile, outer);
     in = base.in + row * rows.in + start;
     out = base.out + row * rows.out + start;
-    skew = phase_of < kSectors ? kSector : kSize > (reinterpret_cast<const Element*>(step.in) + in);
     in_sector = static_cast<unsigned>(phase_of<kSector>(reinterpret_cast<const Out*>(step.out) + out));
+    skew = kSectors ? static_cast<int>(in_sector) : phase_of<kSize>(reinterpret_cast<const Element*>(step.in) + in);
     at = (thread_of_block() & (step.lanes - 1)) * kSize - skew;
-    first_ = panel == 0;
-    last_ = panel + 1 == step.panels;
+    if (panel > 0) behind_start_ = at;
+    if (panel + 1 < step.panels) behind_end_ = at - width_;
     const Index before = start + at, left = axis.size - before;
     low = before < 0 ? static_cast<int>(-before) : 0;
     high = left < kSize ? static_cast<int>(left) : kSize;
@@ -49,7 +49,7 @@ struct SectorLane {
   /// Whether it writes its columns of a row whose results begin so far in a sector.
   __device__ bool writes(unsigned begin) const {
     const int from = static_cast<int>((0 - begin) % unsigned{kSector});
-    return (first_ || at >= from) && (last_ || at < width_ + from);
+    return behind_start_ >= from && behind_end_ < from;
   }
   /// Whether its packs of `count` rows, `hop` elements apart, are all the tensor's.
   __device__ bool is_within(const Arguments& step, int count, Index hop) const {
@@ -60,7 +60,7 @@ struct SectorLane {
 
  private:
   int width_;
-  bool first_ = false, last_ = false;
+  int behind_start_ = kSector, behind_end_ = -1;  ///< so many columns: what the first panel, and the last, always are
 };
 
 }  // namespace ndfold::cuda

@@ -45,6 +45,7 @@ StepKernel tall_kernel(const Step& step, const Found& found, Bound& bound, Index
   const bool fits = lanes * kTallColumns <= threads && threads / lanes % rows_of_sector(bound.element_bytes) == 0 &&
                     rows_begin_alike(step, kTallColumns);
   if (!fits) return {};
+  bound.sectors.any_phase = true;
   bound.sectors.lanes = static_cast<int>(lanes);
   bound.sectors.lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes));
   const Index each = std::min<Index>(kWarp, threads / (lanes * kTallColumns));  // lanes that fold a column of all slots
@@ -94,7 +95,7 @@ bool suits_sectors(const Bound& bound, const Arguments& to) {
   const bool apart = in + (to.reach_to + 1) * element <= out + bound.sectors.out_from * element ||
                      out + (bound.sectors.out_to + 1) * element <= in + to.reach_from * element;
   const bool alone = bound.sectors.panels == 1;  // what a block reads nobody else writes
-  return (apart || alone) && (in - out) % kVectorBytes == 0;
+  return (apart || alone) && (bound.sectors.any_phase || (in - out) % kVectorBytes == 0);
 }
 
 void take_sectors(const Bound& bound, Arguments& to) {

@@ -7,21 +7,21 @@
 namespace ndfold::cuda {
 
 /// A lane's `count` rows of a panel, as WholeRows.
-template <class Source, class Out, bool kSectors>
+template <class Source, class Out>
 class RowsBySectors {
   using P = PackOf<Source>;
   using Element = typename Source::Element;
 
  public:
   /// `row`: the first.
-  __device__ RowsBySectors(const Arguments& step, const SectorLane<Source, Out, kSectors>& lane, int slots, int of_slot)
+  __device__ RowsBySectors(const Arguments& step, const SectorLane<Source, Out, true>& lane, int slots, int of_slot)
       : from(reinterpret_cast<const Element*>(step.in) + lane.in),
         to(reinterpret_cast<Out*>(step.out) + lane.out),
         count(lane.folds ? of_slot : 0),
         hop(slots * step.walk.near[0].in),
         out_hop(slots * step.walk.near[0].out),
         writes_(lane.writes(lane.in_sector)),
-        within_(lane.is_within(step, count, hop)),
+        packs_(lane.is_within(step, count, hop) && is_aligned<P>(from)),
         low_(lane.low),
         high_(lane.high) {}
 
@@ -33,7 +33,7 @@ class RowsBySectors {
   template <class Loaded, int kRows>
   __device__ void load(Loaded (&packs)[kRows]) const {
     const Element* at = from;
-    if (within_) {
+    if (packs_) {
 #pragma unroll
       for (int k = 0; k < kRows; ++k, at += hop)
         if (k < count) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const P*>(at));
@@ -45,11 +45,10 @@ class RowsBySectors {
   }
   template <class Beyond>
   __device__ void ask(const Beyond& beyond) const {
-    if (within_)
+    if (packs_)
       beyond.visit([&](int row, P& place) { copy_later(&place, reinterpret_cast<const P*>(from + row * hop)); });
     else
-      beyond.visit(
-          [&](int row, P& place) { place = std::bit_cast<P>(load_some<Source>(from + row * hop, low_, high_)); });
+      beyond.visit([&](int row, P& place) { ask_elements(from + row * hop, &place, low_, high_); });
     end_copies();
   }
   __device__ bool writes() const { return writes_; }
@@ -61,7 +60,20 @@ class RowsBySectors {
   }
 
  private:
-  bool writes_, within_;
+  // Elements [low, high) of a pack; of 16 bits at once, for no copy is so short. Not inlined: it would take registers.
+  [[gnu::noinline]] static __device__ void ask_elements(const Element* at, P* place, int low, int high) {
+#pragma unroll
+    for (int c = 0; c < Source::kSize; ++c) {
+      if (c < low || c >= high)
+        place->at[c] = {};
+      else if constexpr (sizeof(Element) == sizeof(float))
+        copy_later(&place->at[c], at + c);
+      else
+        place->at[c] = at[c];
+    }
+  }
+
+  bool writes_, packs_;
   int low_, high_;
 };
 
@@ -170,9 +182,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   MeetingOfPanel(step, 0, waiting).begin();
   await_launch_before(count);
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
-    constexpr bool kSectors = Blocks::kMayBeMany || sizeof(Out) < 4;
-    const SectorLane<Source, Out, kSectors> lane(step, tile, begin + slot);
-    const RowsBySectors<Source, Out, kSectors> rows(step, lane, slots, count);
+    const SectorLane<Source, Out, true> lane(step, tile, begin + slot);
+    const RowsBySectors<Source, Out> rows(step, lane, slots, count);
     const MeetingOfPanel meeting(step, lane.at, waiting);
     if (step.map == MapKind::softmax)
       map_tall<SoftmaxMap<A>, Tuning, Source, Out>(step, fold, blocks, rows, meeting);
