@@ -148,7 +148,7 @@ struct Arguments {
   int spacing_bits = 0;     ///< bundles: log2 of the distance between a warp's rows
   int places = 2;           ///< bundles: places of tile_bytes that they travel through
   int packs_of_lane = 1;    ///< columns of few rows: more than 1 for as many as its kernel has
-  int group_bits = 0;       ///< columns in lanes: log2 of the lanes that share a panel
+  int group_bits = 0;  ///< columns: log2 of the lanes that share a panel, or fold one of all slots (tall_sectors.h)
   int tile_width = 1, tile_height = 1;  ///< permute: elements along the lane axis and along the cross axis;
                                         ///< elementwise: packs or rows of a tile, behind one another
   AxisNumbers far[kMostAxes - kNearAxes];

@@ -111,7 +111,9 @@ namespace {
 bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
   KernelKey& kernel = step.kernel;
   const Index element = element_bytes(step), size = step.kept.back().size, load = kTallColumns * element;
-  if (!suits_registers(step, device) || step.reduced.size() != 1 || !rows_begin_alike(step, kTallColumns)) return false;
+  const bool suits = suits_registers(step, device) && device.threads_per_block >= kTallThreads &&
+                     step.reduced.size() == 1 && rows_begin_alike(step, kTallColumns);
+  if (!suits) return false;
   Index fewest = 0;
   for (const Index columns : kTallSectorColumns) {
     const Index width = width_of_tall_sectors(step, columns);
