@@ -78,6 +78,7 @@ TEST(KeepColumns, UnevenRowsWaitBeyondRegistersWherePanelsOverlap) {
   EXPECT_EQ(of_images(257, 225), (KeptPanel{48, 4096 * 5, 512})) << "wider ones would be read more often";
   EXPECT_EQ(of_images(197, 225).columns, 64) << "and so would these";
   EXPECT_EQ(of_images(197, 225, DType::bf16).columns, 96);
+  EXPECT_EQ(kept_panel(300, 8193, 16, DType::bf16).columns, 96) << "of 16 bits however few panels there are";
 }
 
 TEST(KeepColumns, PanelsOverlapWhereRowsAreNoWholeSectors) {
