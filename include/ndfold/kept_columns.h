@@ -67,7 +67,7 @@ constexpr bool is_width_by_sectors(Index width, Index element_bytes) {
   return width == width_by_sectors(static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(width))), element_bytes);
 }
 
-/// Columns that lanes of a block have of such a panel of many rows (kernels/cuda/tall_sectors.h); the first that fit.
+/// Columns that lanes of a block may have of such a panel of many rows (kernels/cuda/tall_sectors.h).
 inline constexpr Index kTallSectorColumns[] = {128, 64};
 /// Rows that begin alike in a sector, wherever each does: every n-th one.
 constexpr Index rows_of_sector(Index element_bytes) { return kSectorBytes / element_bytes; }

@@ -287,12 +287,13 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const auto within_pack = [](const std::byte* address) {
     return reinterpret_cast<std::uintptr_t>(address) % kVectorBytes;
   };
-  if (bound.keeps_columns && within_pack(to.in) != within_pack(to.out))
+  const bool alike = within_pack(to.in) == within_pack(to.out);
+  if (bound.keeps_columns && !alike)
     to.whole_runs = bound.pack == 1;  // columns apart: half a line's sectors read twice cost less than results in parts
   else if (phase != 0)
     cover(bound, phase, to);
   const bool maps = to.map != MapKind::none;
-  to.begins_alike = !maps || (bound.begins_alike && within_pack(to.out) == within_pack(to.in));
+  to.begins_alike = !maps || (bound.begins_alike && alike);
   const int unit = static_cast<int>(within_pack(to.in) / element % static_cast<unsigned>(bound.run_unit));
   const Cover& cover = unit == 0 ? bound.cover_units : bound.cover_any;
   const bool covers = bound.has(KernelOf::cut_runs) && to.begins_alike && cover.packs > 0;

@@ -190,9 +190,6 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
   return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
 }
 
-template <class Line>
-using TallTuning = Tuned<kThreads, sizeof(typename Line::Element) < sizeof(float) ? kTallRowsOfHalf : kTallRows, 2>;
-
 // Columns of which registers keep a part; nothing where buffers begin elsewhere in a pack.
 template <class Line, class F, class Sink>
 Found tall(Scope scope) {

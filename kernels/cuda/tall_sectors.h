@@ -6,55 +6,40 @@
 
 namespace ndfold::cuda {
 
-/// A lane's `count` rows of a panel, as WholeRows.
+/// WholeRows, of which lanes write some, and load packs of those that begin where packs do and are all the tensor's.
 template <class Source, class Out>
-class RowsBySectors {
+class RowsBySectors : public WholeRows<Source, Out> {
+  using Whole = WholeRows<Source, Out>;
   using P = PackOf<Source>;
   using Element = typename Source::Element;
 
  public:
-  /// `row`: the first.
   __device__ RowsBySectors(const Arguments& step, const SectorLane<Source, Out, true>& lane, int slots, int of_slot)
-      : from(reinterpret_cast<const Element*>(step.in) + lane.in),
-        to(reinterpret_cast<Out*>(step.out) + lane.out),
-        count(lane.folds ? of_slot : 0),
-        hop(slots * step.walk.near[0].in),
-        out_hop(slots * step.walk.near[0].out),
+      : Whole{reinterpret_cast<const Element*>(step.in) + lane.in, reinterpret_cast<Out*>(step.out) + lane.out,
+              lane.folds ? of_slot : 0, slots * step.walk.near[0].in, slots * step.walk.near[0].out},
         writes_(lane.writes(lane.in_sector)),
-        packs_(lane.is_within(step, count, hop) && is_aligned<P>(from)),
+        packs_(lane.is_within(step, this->count, this->hop) && is_aligned<P>(this->from)),
         low_(lane.low),
         high_(lane.high) {}
 
-  const Element* from;
-  Out* to;
-  int count;
-  Index hop, out_hop;
-
   template <class Loaded, int kRows>
   __device__ void load(Loaded (&packs)[kRows]) const {
-    const Element* at = from;
-    if (packs_) {
+    if (packs_) return Whole::load(packs);
+    const Element* at = this->from;
 #pragma unroll
-      for (int k = 0; k < kRows; ++k, at += hop)
-        if (k < count) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const P*>(at));
-    } else {
-#pragma unroll
-      for (int k = 0; k < kRows; ++k, at += hop)
-        if (k < count) packs[k] = std::bit_cast<Loaded>(load_some<Source>(at, low_, high_));
-    }
+    for (int k = 0; k < kRows; ++k, at += this->hop)
+      if (k < this->count) packs[k] = std::bit_cast<Loaded>(load_some<Source>(at, low_, high_));
   }
   template <class Beyond>
   __device__ void ask(const Beyond& beyond) const {
-    if (packs_)
-      beyond.visit([&](int row, P& place) { copy_later(&place, reinterpret_cast<const P*>(from + row * hop)); });
-    else
-      beyond.visit([&](int row, P& place) { ask_elements(from + row * hop, &place, low_, high_); });
+    if (packs_) return Whole::ask(beyond);
+    beyond.visit([&](int row, P& place) { ask_elements(this->from + row * this->hop, &place, low_, high_); });
     end_copies();
   }
   __device__ bool writes() const { return writes_; }
   __device__ void store(const Pack<Out, Source::kSize>& results, Out* place) const {
     if (low_ == 0 && high_ == Source::kSize)
-      store_vector(results, place);
+      Whole::store(results, place);
     else
       store_elements(results.at, place, 1, low_, high_);
   }

@@ -74,6 +74,12 @@ Index width_of_tall_sectors(const Step& step, Index columns) {
   return size > columns && is_width_by_sectors(width, element) ? width : 0;
 }
 
+// Of a row in panels so wide that overlap, or have more lanes than columns.
+Index columns_read_by_sectors(const Step& step, Index width) {
+  const Index size = step.kept.back().size;
+  return ceil_divide(size, width) * lanes_of_tall_sectors(width, size, element_bytes(step)) * kTallColumns;
+}
+
 }  // namespace
 
 bool are_whole_sectors(const Step& step) {
@@ -100,9 +106,8 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device) {
 }
 
 Index columns_read(const Step& step) {
-  const Index width = panel_elements(step), size = step.kept.back().size;
-  const bool uneven = has_uneven_rows(step);
-  return panels(step) * (uneven ? lanes_of_tall_sectors(width, size, element_bytes(step)) * kTallColumns : width);
+  const Index width = panel_elements(step);
+  return has_uneven_rows(step) ? columns_read_by_sectors(step, width) : panels(step) * width;
 }
 
 namespace {
@@ -123,9 +128,9 @@ bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
     const Index meeting = tall_sectors_bytes(kTallThreads, lanes, step.launch.cluster, element);
     if (slots % rows_of_sector(element) != 0 || beyond + meeting > shared_bytes_for(2, device) + kExchangeBytes)
       continue;
-    const Index all = ceil_divide(size, width) * lanes * kTallColumns;
-    if (fewest > 0 && all >= fewest) continue;
-    fewest = all;
+    const Index read = columns_read_by_sectors(step, width);
+    if (fewest > 0 && read >= fewest) continue;
+    fewest = read;
     kernel.residency = Residency::registers;
     kernel.tuning.threads = step.launch.block = kTallThreads;
     kernel.tuning.unroll = rows_of_tall_sectors(element);

@@ -21,7 +21,7 @@ struct KeptTuning {
 };
 
 struct TallTuning {
-  static constexpr int kThreads = 512, kUnroll = 7, kBlocks = 1;
+  static constexpr int kThreads = 512, kUnroll = 6, kBlocks = 1;
 };
 
 struct Mutant {

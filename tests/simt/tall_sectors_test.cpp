@@ -17,9 +17,9 @@ TEST(tall_sectors, rows_and_columns) {
 TEST(tall_sectors, one_panel_a_row) {
   Tally tally;
   for (const DType type : {DType::f32, DType::bf16})
-    for (const Index columns : {1, 7, 17, 25, 49, 61, 62, 123, 125})
+    for (const Index columns : {3, 7, 17, 25, 49, 61, 62, 123, 125})
       softmax({3, 258, columns}, {.axes = {1}, .scale = 2}, "columns_in_block", {.type = type}, tally);
-  EXPECT_GE(tally.sectors, 8);
+  EXPECT_EQ(tally.sectors, 16);  // of 16 bits lanes have too many columns for 123 and 125
 }
 
 // How many columns the last panel has, of the sector that two panels share most of all.
@@ -29,7 +29,7 @@ TEST(tall_sectors, every_end_of_a_row) {
     softmax({260, columns}, {.axes = {0}}, "columns_in_block", {}, tally);
   for (Index columns = 190; columns <= 212; columns += 3)
     softmax({260, columns}, {.axes = {0}}, "columns_in_block", {.type = DType::bf16}, tally);
-  EXPECT_GE(tally.sectors, 12);
+  EXPECT_EQ(tally.sectors, 20);
 }
 
 TEST(tall_sectors, halves) {
@@ -73,9 +73,12 @@ TEST(tall_sectors, results_that_begin_elsewhere_in_a_pack) {
 
 TEST(tall_sectors, padded_rows_and_rows_in_reverse) {
   Tally tally;
-  softmax({3, 260, 133}, {.axes = {1}}, "columns_in_block", {.in = Layout::padded, .out = Layout::padded}, tally);
-  softmax({260, 133}, {.axes = {0}}, "columns_in_block", {.out = Layout::reversed}, tally);
-  EXPECT_GE(tally.strategies["columns_in_block"], 1);
+  Array in(lay_out(DType::f32, {3, 260, 133}, Layout::padded, 5)),
+      out(lay_out(DType::f32, {3, 260, 133}, Layout::padded, 5));
+  fill(in, Values::mixed);
+  run_forced(SoftmaxSpec{.axes = {1}}, in, out, small(DeviceFacts::h200(), 2), "columns_in_block", tally);
+  softmax({260, 134}, {.axes = {0}}, "columns_in_block", {.out = Layout::reversed}, tally);
+  EXPECT_EQ(tally.sectors, 2);
 }
 
 // Of several panels a block would read what another one has written.
@@ -106,7 +109,7 @@ TEST(tall_sectors, special_values) {
       for (const char* strategy : {"columns_in_block", "columns_in_cluster"})
         run_forced(SoftmaxSpec{.axes = {0}}, in, out, small(DeviceFacts::h200(), 2), strategy, tally);
     }
-  EXPECT_GT(tally.sectors, 0);
+  EXPECT_EQ(tally.sectors, 16);
 }
 
 }  // namespace
