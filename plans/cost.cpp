@@ -49,7 +49,7 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
   const bool folds = !states && (step.kernel.body == Body::rows || step.kernel.body == Body::columns);
   const bool long_lines = maps(step) && step.kernel.body == Body::rows && step.kernel.scope != Scope::lanes &&
                           step.kernel.residency == Residency::registers;
-  const double tail = long_lines ? kTailShareOfLines : kTailShare;
+  const double tail = long_lines || keeps_tall_columns(step) ? kTailShareOfLines : kTailShare;
   const double block = std::min(asked, folds ? tile : step.bytes_read / blocks);
   return {.resident = std::min(most, std::ceil(blocks / device.multiprocessors)),
           .bytes_in_flight = std::clamp(std::min(blocks, at_once) * block, 1.0, std::max(1.0, step.bytes_read)),

@@ -251,7 +251,7 @@ double sharing_efficiency(const Step& step) {
   if (step.kernel.scope != Scope::cluster)
     return rows ? on_stairs(kRowShareByGroup, blocks) : on_stairs(kColumnShareByGroup, blocks);
   const bool half = size_bytes(step.kernel.input) == 2;
-  if (keeps_tall_columns(step) && has_uneven_rows(step)) return kTallSectorsByCluster;
+  if (keeps_tall_sectors(step)) return kTallSectorsByCluster;
   if (keeps_tall_columns(step)) return on_stairs(kTallByCluster, blocks) * (half ? kHalfTallByCluster : 1);
   if (!rows) return on_stairs(kColumnShareByCluster, blocks) * (half ? kHalfColumnsByCluster : 1);
   if (step.kernel.residency == Residency::registers) {
@@ -307,9 +307,11 @@ double share_of_body(const Step& step, const Residents& blocks) {
     return runs * (keeps_line ? 1 : on_stairs(kRowOverlap, blocks.of_multiprocessor)) *
            (cut ? kHalfCutLinesInShared : 1);
   }
-  if (keeps_tall_columns(step) && has_uneven_rows(step)) return share_of_tall_sectors(step, half);
+  if (keeps_tall_sectors(step)) return share_of_tall_sectors(step, half);
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);
-  if (keeps_tall_columns(step)) return kTallPanels * (half ? kHalfTallPanels : 1);
+  if (keeps_tall_columns(step))
+    return half ? kTallPanels * kHalfTallPanels * (share_of_sectors(step) < 1 ? kHalfCutSectors : 1)
+                : kTallPanels * share_of_sectors(step);
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes)
                                  : share_of_sectors(step);

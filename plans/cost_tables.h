@@ -45,15 +45,17 @@ inline constexpr double kHalfLinesByCluster = 0.94, kCutLinesByCluster = 0.98, k
 /// by two blocks each 0.86; of 264 and more 0.96 and 0.92.
 inline constexpr StairRow kLinesBeyond[] = {{1, 0.80}, {1e300, 1.0}};
 inline constexpr Index kMuchBeyondBytes = 32 * 1024;
-/// Columns of which registers keep a part: [64,1024,2048] axis 1 0.95 of a copy, [1024,131072] axis 0 0.84; bf16 0.78
-/// and 0.75. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16 0.68 and 0.63, by four 4096 rows 0.83 and 0.78.
-inline constexpr double kTallPanels = 0.95, kHalfTallPanels = 0.86;
+/// Columns of which registers keep a part: [64,1024,2048] axis 1 0.95 of a copy, [1024,131072] axis 0 0.84; bf16 0.86
+/// and 0.77, [64,512,4096] 0.94. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16 0.73, by four 4096 rows 0.83
+/// and 0.78.
+inline constexpr double kTallPanels = 0.95, kHalfTallPanels = 0.93;
 inline constexpr StairRow kTallByCluster[] = {{2, 0.93}, {1e300, 0.89}};
 inline constexpr double kHalfTallByCluster = 0.96;
 /// Of rows that begin anywhere in a pack, beside a column read as often as panels overlap: f32 [300,200001] and
 /// [512,131071] axis 0 0.81 and 0.79 of a copy, [64,512,2047] and [2048,577,49] axis 1 0.85 and 0.78; by four blocks
-/// [1000,65001] and [64,1000,1001] 0.72 and 0.74; bf16 [300,400001] 0.61, by two blocks [64,577,2001] 0.53.
-inline constexpr double kTallSectors = 0.90, kHalfTallSectors = 0.78, kTallSectorsByCluster = 0.89;
+/// [1000,65001] and [64,1000,1001] 0.72 and 0.74; bf16 [300,400001] and [384,174760] 0.70 and 0.76, by two blocks
+/// [64,577,2001] 0.62.
+inline constexpr double kTallSectors = 0.90, kHalfTallSectors = 0.92, kTallSectorsByCluster = 0.89;
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 inline constexpr double kHalfColumnsByCluster = 0.92;  // bf16 [4096,16384] axis 0 122 us, 110 in a grid
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
@@ -208,6 +210,7 @@ inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512
 /// 0.63 and 0.85, of 64 rows 0.88 and 0.91 (an H100; docs/measurements/gpu-history.md).
 inline constexpr StairRow kOverlappingPanels[] = {{256, 0.95}, {512, 0.96}, {1e300, 0.98}};
 inline constexpr StairRow kCutSectors[] = {{128, 0.74}, {256, 0.88}, {512, 0.94}, {1e300, 0.97}};
+inline constexpr double kHalfCutSectors = 0.84;  // of tall panels: bf16 [1000,67112] axis 0 106 us, [1024,65536] 87
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
 /// softmaxes of [262144,3], [524288,3] and [8192,257] axis 0 take 23, 25 and 22 us in two launches, 15, 19 and 17 in

@@ -30,12 +30,9 @@ constexpr KeptColumns kept_columns(const Tuning& tuning, Index element_bytes) {
 /// What a lane of 512 keeps in registers where shared memory keeps the rest: packs of a line
 /// (kernels/cuda/long_lines.h), and rows of columns of 4 and of 2 bytes (kernels/cuda/tall_columns.h). With one more
 /// words are spilt: with eight packs bf16 lines of 65 536 take 149 us for 138.
-inline constexpr int kLongLinePacks = 7, kTallRows = 7, kTallRowsOfHalf = 10;
-/// And of 4 bytes in panels that overlap (kernels/cuda/tall_sectors.h): words that are spilt cost 10 %.
-inline constexpr int kTallRowsOfSectors = 6;
-constexpr int rows_of_tall_sectors(Index element_bytes) {
-  return element_bytes < 4 ? kTallRowsOfHalf : kTallRowsOfSectors;
-}
+inline constexpr int kLongLinePacks = 7, kTallRows = 7, kTallRowsOfHalf = 12;
+/// And in panels that overlap (kernels/cuda/tall_sectors.h): words that are spilt cost 10 %.
+constexpr int rows_of_tall_sectors(Index element_bytes) { return element_bytes < 4 ? 10 : 6; }
 /// Columns of panels that are more than registers keep (kernels/cuda/tall_columns.h): of a lane; and the bytes in which
 /// states meet, of so many threads, lanes side by side and blocks of a cluster: maxima and sums of each warp, both of
 /// each block.
@@ -46,11 +43,20 @@ constexpr Index tall_meeting_bytes(Index threads, Index lanes, Index blocks) {
   return 2 * (threads / kWarp + (blocks > 1 ? blocks : 0)) * lanes * kTallColumns * kNumberBytes;
 }
 
-/// Columns of which registers keep a part, or might.
-inline bool keeps_tall_columns(const Step& step) {
-  const int rows = step.kernel.tuning.unroll;
+constexpr bool is_of_tall_columns(const Tuning& tuning) {
+  return tuning.unroll == kTallRows || tuning.unroll == kTallRowsOfHalf;
+}
+constexpr bool is_of_tall_sectors(const Tuning& tuning) {
+  return tuning.unroll == rows_of_tall_sectors(2) || tuning.unroll == rows_of_tall_sectors(4);
+}
+/// Columns of which registers keep a part, or might, in panels that overlap or in others.
+inline bool keeps_tall_sectors(const Step& step) {
   return step.kernel.body == Body::columns && step.kernel.residency == Residency::registers &&
-         (rows == kTallRows || rows == kTallRowsOfHalf || rows == kTallRowsOfSectors);
+         is_of_tall_sectors(step.kernel.tuning);
+}
+inline bool keeps_tall_columns(const Step& step) {
+  return keeps_tall_sectors(step) || (step.kernel.body == Body::columns && is_of_tall_columns(step.kernel.tuning) &&
+                                      step.kernel.residency == Residency::registers);
 }
 
 /// What memory writes at least.

@@ -12,20 +12,25 @@ struct Places {
   int slot, slots;
 };
 
+__device__ inline Places places_of_lane(const Arguments& step, const Index* of) {
+  const int bits = made_anew(step.lane_bits);
+  return {of, thread_of_block() >> bits, threads_of_block() >> bits};
+}
+
 /// A lane's first column of the rows of its slot, one after the other: a sum along one axis, else looked up.
 template <bool kLooksUp, class T>
 class RowsOfColumn {
  public:
   __device__ RowsOfColumn(T* first, Index stride, const Places& places)
       : at_(kLooksUp ? first : first + places.slot * stride),
-        hop_(places.slots * stride),
+        hop_(bytes_apart<T>(places.slots * stride)),
         place_(places.of + places.slot),
         slots_(places.slots) {}
   /// `here`: there is one more.
   __device__ T* next(bool here) {
     T* const now = at_;
     if constexpr (!kLooksUp) {
-      at_ += hop_;
+      at_ = moved(at_, hop_);
       return now;
     }
     const Index place = here ? *place_ : 0;
@@ -35,7 +40,7 @@ class RowsOfColumn {
 
  private:
   T* at_;
-  Index hop_;
+  Index hop_;  ///< in bytes
   const Index* place_;
   int slots_;
 };
@@ -66,7 +71,8 @@ class ColumnsInRegisters {
 
   template <bool kLooksUp>
   __device__ void load(const Places& places, A scale) {
-    Loaded packs[kKept] = {};
+    Loaded packs[kKept];
+    kept_.begin(packs, scale);
     RowsOfColumn<kLooksUp, const Element> rows(reinterpret_cast<const Element*>(step_.in) + panel_.in,
                                                step_.walk.near[0].in, places);
     if (panel_.is_whole(step_)) {
@@ -80,7 +86,7 @@ class ColumnsInRegisters {
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
         const Element* at = rows.next(k < count_);
-        PackOf<Source> pack = {};
+        auto pack = std::bit_cast<PackOf<Source>>(packs[k]);
 #pragma unroll
         for (int c = 0; c < kSize; ++c, at += apart)
           if (k < count_of(c)) pack.at[c] = *at;
@@ -183,15 +189,16 @@ template <int kRows, class Source, class Out, class F>
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y) {
     const auto panel = panel_of<Source::kSize>(step, tile, lanes);
     ColumnsInRegisters<Source, kRows> columns(step, panel, count);
+    const Places from = places_of_lane(step, places.of);
     if (tile == blockIdx.y) {
-      if (has_few_blocks()) ask_for_rows<Source, kRows>(step, panel, {0, step.reduced, places.slot, places.slots});
+      if (has_few_blocks()) ask_for_rows<Source, kRows>(step, panel, {0, step.reduced, from.slot, from.slots});
       await_launch_before(panel.in, panel.out, count);
     }
     if (step.walk.rank > 1)
-      columns.template load<true>(places, fold.scale);
+      columns.template load<true>(from, fold.scale);
     else
-      columns.template load<false>(places, fold.scale);
-    const Places to{places.of + step.reduced, places.slot, places.slots};
+      columns.template load<false>(from, fold.scale);
+    const Places to = places_of_lane(step, places.of + step.reduced);
     if (step.map == MapKind::softmax)
       map_in_registers<Source, Out, typename Kept<Source, kRows>::Powers>(step, fold, lanes, to, columns);
     else

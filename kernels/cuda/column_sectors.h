@@ -13,8 +13,6 @@ class ColumnsBySectors {
   using Element = typename Source::Element;
   using Loaded = typename Kept<Source, kKept>::Loaded;
   static constexpr int kSize = Source::kSize;
-  // Pairs of f32 leave sooner as the compiler stores them: [128,524287] axis 0 takes 150 us so, 157 in vectors.
-  static constexpr bool kInVectors = kSize > 2;
   static_assert(kKept <= 32);
 
  public:
@@ -33,7 +31,8 @@ class ColumnsBySectors {
   __device__ void load(A scale) {
     const Index hop = slots_ * step_.walk.near[0].in;
     const auto* at = reinterpret_cast<const Element*>(step_.in) + mine_.in;
-    Loaded packs[kKept] = {};
+    Loaded packs[kKept];
+    kept_.begin(packs, scale);
     if (mine_.is_within(step_, count_, hop)) {
 #pragma unroll
       for (int k = 0; k < kKept; ++k, at += hop)
@@ -41,7 +40,7 @@ class ColumnsBySectors {
     } else {
 #pragma unroll
       for (int k = 0; k < kKept; ++k, at += hop) {
-        PackOf<Source> pack = {};
+        auto pack = std::bit_cast<PackOf<Source>>(packs[k]);
 #pragma unroll
         for (int c = 0; c < kSize; ++c)
           if (k < count_ && c >= mine_.low && c < mine_.high) pack.at[c] = at[c];
@@ -75,14 +74,10 @@ class ColumnsBySectors {
 
   template <class Map>
   __device__ void store(const Map (&maps)[kSize]) const {
-    const bool whole = mine_.is_whole();
-    if constexpr (kInVectors)
-      if (whole) return store_each(maps, [](const Pack<Out, kSize>& results, Out* to) { store_vector(results, to); });
+    if (mine_.is_whole())
+      return store_each(maps, [](const Pack<Out, kSize>& results, Out* to) { store_vector(results, to); });
     store_each(maps, [&](const Pack<Out, kSize>& results, Out* to) {
-      if (!kInVectors && whole)
-        store_whole(results.at, to);
-      else
-        store_elements(results.at, to, 1, mine_.low, mine_.high);
+      store_elements(results.at, to, 1, mine_.low, mine_.high);
     });
   }
 

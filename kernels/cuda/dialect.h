@@ -48,6 +48,14 @@ __device__ inline ClusterOfReaders cluster_of_readers() { return {}; }
 __device__ inline auto cluster_of_readers() { return this_cluster(); }
 #endif
 
+/// A number as if it were another each time: what is made of it is not made before a loop, to wait for it in registers.
+__device__ inline int made_anew(int number) {
+#ifdef __CUDACC__
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
 /// 0, which compilers do not know to be: grids have two sides.
 __device__ inline unsigned nothing() {
 #ifdef __CUDACC__

@@ -9,6 +9,13 @@
 
 namespace ndfold::cuda {
 
+/// Rows of columns that are not kept, of which there are none.
+struct NoRows {
+  __device__ void await() const {}
+  template <class Visit>
+  __device__ void visit(const Visit&) const {}
+};
+
 /// kKept rows at most, as numbers, scaled. What is missing is -inf, whose power is 0.
 template <class Source, int kKept>
 class KeptNumbers {
@@ -19,6 +26,11 @@ class KeptNumbers {
   using Loaded = PackOf<Source>;
   using Powers = PowerMap<A>;  ///< of a softmax: each power takes the place of its number
 
+  /// What is loaded where nothing is.
+  __device__ static void begin(Loaded (&packs)[kKept], A) {
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) packs[k] = {};
+  }
   __device__ void keep(const Loaded (&packs)[kKept], int count, A scale) {
 #pragma unroll
     for (int k = 0; k < kKept; ++k)
@@ -36,13 +48,21 @@ class KeptNumbers {
   __device__ static A as_kept(A number, A scale) { return number * scale; }
   __device__ A number(int k, int c) const { return numbers_[k][c]; }
 
-  __device__ void maxima(A (&to)[kSize]) const {
+  /// Of those that are kept, and of `others`, whose visit(visit) calls visit(pack) once they are awaited, by the fold's
+  /// scale.
+  template <class Rows = NoRows>
+  __device__ void maxima(A (&to)[kSize], A scale = 1, const Rows& others = {}) const {
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
       to[c] = numbers_[0][c];
 #pragma unroll
       for (int k = 1; k < kKept; ++k) to[c] = folds::any_maximum(to[c], numbers_[k][c]);
     }
+    others.await();
+    others.visit([&](const Loaded& pack) {
+#pragma unroll
+      for (int c = 0; c < kSize; ++c) to[c] = folds::any_maximum(to[c], number_of<Source>(pack, c) * scale);
+    });
   }
 
   /// Of packs of one row.
@@ -85,8 +105,8 @@ class KeptNumbers {
   A numbers_[kKept][kSize];
 };
 
-/// kKept rows at most, or packs of one row, as elements; turned where the scale is negative. What is missing is -inf,
-/// and counts for nothing.
+/// kKept rows at most, or packs of one row, as elements. What is missing of rows is what no extreme is, and its power
+/// 0: to ask of each number whether it is there takes as long as its power.
 template <class Source, int kKept>
 class KeptElements {
   using A = typename Source::Value;
@@ -98,21 +118,25 @@ class KeptElements {
   using Loaded = WordsOfPack<Source>;
   using Powers = SoftmaxMap<A>;
 
+  /// What is loaded where nothing is: -inf once it is scaled. Of a scale of 0 nothing is, so that the power is 1.
+  __device__ static void begin(Loaded (&packs)[kKept], A scale) {
+    P missing;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c)
+      missing.at[c] = to_element<T>(scale > 0 ? -folds::kInfinity<A> : scale < 0 ? folds::kInfinity<A> : A(0));
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) packs[k] = std::bit_cast<Loaded>(missing);
+  }
+  /// `count` of them, or all; behind those what they began with.
   __device__ void keep(const Loaded (&packs)[kKept], int count, A scale) {
-    count_ = count;
-    scale_ = scale < 0 ? -scale : scale;
-    P nothing;
+    count_ = count < kKept ? count : kKept;
+    scale_ = scale;
 #pragma unroll
-    for (int c = 0; c < kSize; ++c) nothing.at[c] = to_element<T>(-folds::kInfinity<A>);
-    const std::uint32_t sign = scale < 0 ? 0x80008000u : 0;
-#pragma unroll
-    for (int k = 0; k < kKept; ++k)
-#pragma unroll
-      for (int i = 0; i < kSize / 2; ++i)
-        words_[k].at[i] = k < count ? packs[k].at[i] ^ sign : std::bit_cast<Loaded>(nothing).at[i];
+    for (int k = 0; k < kKept; ++k) words_[k] = packs[k];
   }
 
-  /// The first `count` packs of one row; others repeat one of them, if there is one.
+  /// The first `count` packs of one row, turned where the scale is negative; others repeat one of them, if there is
+  /// one.
   __device__ void keep_row(const P (&packs)[kKept], int count, A scale) {
     count_ = count;
     scale_ = scale < 0 ? -scale : scale;
@@ -126,17 +150,18 @@ class KeptElements {
   }
 
   __device__ A scale() const { return scale_; }
-  __device__ static A as_kept(A number, A scale) { return scale < 0 ? -number : number; }
+  __device__ static A as_kept(A number, A) { return number; }
   __device__ A number(int k, int c) const { return number_of<Source>(pack(k), c); }
 
-  __device__ void maxima(A (&to)[kSize]) const {
-    const P largest = largest_of_columns();
+  template <class Rows = NoRows>
+  __device__ void maxima(A (&to)[kSize], A = 1, const Rows& others = {}) const {
+    const P extreme = scale_ < 0 ? extreme_of_columns<true>(others) : extreme_of_columns<false>(others);
 #pragma unroll
-    for (int c = 0; c < kSize; ++c) to[c] = scaled(number_of<Source>(largest, c));
+    for (int c = 0; c < kSize; ++c) to[c] = number_of<Source>(extreme, c) * scale_;
   }
   /// Of packs of one row.
   __device__ A maximum() const {
-    const P largest = largest_of_columns();
+    const P largest = extreme_of_columns<false>(NoRows());
     A max = number_of<Source>(largest, 0);
 #pragma unroll
     for (int c = 1; c < kSize; ++c) max = folds::any_maximum(max, number_of<Source>(largest, c));
@@ -149,11 +174,14 @@ class KeptElements {
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
       const auto exponent = Exponent<A>::of(maxima[c], scale_);
-      A sums[2] = {};
+      A sums[2] = {exponent.power(number(0, c)), exponent.power(number(1, c))};
 #pragma unroll
-      for (int k = 0; k < kKept; ++k) sums[k % 2] += k < count_ ? exponent.power(number(k, c)) : A(0);
+      for (int k = 2; k < kKept; ++k) sums[k % 2] += exponent.power(number(k, c));
       to[c] = sums[0] + sums[1];
     }
+    if (scale_ == 0) [[unlikely]]
+#pragma unroll
+      for (int c = 0; c < kSize; ++c) to[c] -= static_cast<A>(kKept - count_);
     forget();
   }
   /// Of packs of one row, of which none takes its number's place.
@@ -175,11 +203,14 @@ class KeptElements {
  private:
   // Whoever has no number has none then, too, for a scale may be 0.
   __device__ A scaled(A max) const { return max == -folds::kInfinity<A> ? max : max * scale_; }
-  __device__ P largest_of_columns() const {
-    P largest = pack(0);
+  template <bool kSmaller, class Rows>
+  __device__ P extreme_of_columns(const Rows& others) const {
+    P extreme = pack(0);
 #pragma unroll
-    for (int k = 1; k < kKept; ++k) largest = any_extreme<false>(largest, pack(k));
-    return largest;
+    for (int k = 1; k < kKept; ++k) extreme = any_extreme<kSmaller>(extreme, pack(k));
+    others.await();
+    others.visit([&](const P& pack) { extreme = any_extreme<kSmaller>(extreme, pack); });
+    return extreme;
   }
   // As forget(): of rows ptxas saw through its empty assembly, and spilt 33 words.
   __device__ void change_by_nothing() {

@@ -12,6 +12,23 @@ struct alignas(kSize == 1 ? alignof(T) : sizeof(T) * kSize) Pack {
   T at[kSize];
 };
 
+/// Bytes between T's, for moved(). Of 16 bits compilers do not know what they are made of, for they would go on in
+/// elements, a shift each time; nor do they take them out of a loop, where they would wait in registers.
+template <class T>
+__device__ Index bytes_apart(Index elements) {
+  Index bytes = elements * Index{sizeof(T)};
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 2) asm volatile("" : "+l"(bytes));
+#endif
+  return bytes;
+}
+/// So many bytes further.
+template <class T>
+__device__ T* moved(T* at, Index bytes) {
+  using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(at) + bytes);
+}
+
 /// Elements of the widest load.
 template <class T>
 inline constexpr int kVector = sizeof(T) < kVectorBytes ? kVectorBytes / static_cast<int>(sizeof(T)) : 1;
@@ -52,22 +69,24 @@ __device__ Pack<T, kSize> load_elements(const T* from, Index stride) {
   return pack;
 }
 
-/// All elements at once, 8 or 16 bytes at an aligned address in device memory: compilers that see stores of some of
-/// them beside it make one store an element of all (columns_by_sectors took 1.2 to 2 times as long).
+/// All elements at once, at an aligned address in device memory. Of 8 and 16 bytes by name: compilers that see stores
+/// of some of them beside it make one store an element of all (columns_by_sectors took 1.2 to 2 times as long).
 template <class T, int kSize>
 __device__ void store_vector(const Pack<T, kSize>& elements, T* to) {
-  static_assert(sizeof elements == kVectorBytes || sizeof elements == kVectorBytes / 2);
 #ifdef __CUDACC__
-  const auto words = std::bit_cast<Pack<std::uint32_t, sizeof elements / 4>>(elements);
-  if constexpr (sizeof elements == kVectorBytes)
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.at[0]), "r"(words.at[1]),
-                 "r"(words.at[2]), "r"(words.at[3])
-                 : "memory");
-  else
-    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(words.at[0]), "r"(words.at[1]) : "memory");
-#else
-  *reinterpret_cast<Pack<T, kSize>*>(to) = elements;
+  constexpr bool kIsWhole = sizeof elements == kVectorBytes;
+  if constexpr (kIsWhole || sizeof elements == kVectorBytes / 2) {
+    const auto words = std::bit_cast<Pack<std::uint32_t, sizeof elements / sizeof(std::uint32_t)>>(elements);
+    if constexpr (kIsWhole)
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.at[0]), "r"(words.at[1]),
+                   "r"(words.at[2]), "r"(words.at[3])
+                   : "memory");
+    else
+      asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(words.at[0]), "r"(words.at[1]) : "memory");
+    return;
+  }
 #endif
+  *reinterpret_cast<Pack<T, kSize>*>(to) = elements;
 }
 
 /// Elements of a store of kSize elements' vectors.
@@ -83,13 +102,12 @@ __device__ bool is_aligned_for_stores(const T* to) {
 template <class T, int kSize>
 __device__ void store_whole(const T (&elements)[kSize], T* to) {
   constexpr int kPart = kStored<T, kSize>;
-  using P = Pack<T, kPart>;
 #pragma unroll
   for (int part = 0; part < kSize; part += kPart) {
-    P pack;
+    Pack<T, kPart> pack;
 #pragma unroll
     for (int i = 0; i < kPart; ++i) pack.at[i] = elements[part + i];
-    *reinterpret_cast<P*>(to + part) = pack;
+    store_vector(pack, to + part);
   }
 }
 

@@ -69,7 +69,7 @@ StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
 StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.body != Body::columns || step.kept.empty() || step.reduced.size() != 1) return {};
   const Index size = step.kept.back().size, width = step.kernel.tuning.panel_bytes / bound.element_bytes;
-  const bool alone = found.tall_sectors != nullptr && width == size;
+  const bool alone = keeps_tall_sectors(step) && width == size;
   if (!alone && !is_width_by_sectors(width, bound.element_bytes)) return {};
   const Reach in_kept = reach_of(step.kept), in_reduced = reach_of(step.reduced),
               out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);

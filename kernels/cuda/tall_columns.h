@@ -22,15 +22,18 @@ class RowsBeyond {
   using P = PackOf<Source>;
 
  public:
+  static constexpr int kFirst = kKept;
+
   __device__ explicit RowsBeyond(int count)
       : count_(count), places_(reinterpret_cast<P*>(shared_memory()) + thread_of_block()) {}
 
-  /// visit(number of the row, its pack), when all are there.
+  __device__ void await() const { await_copies<0>(); }
+  /// visit(pack) of one after the other, when all are there.
   template <class Visit>
   __device__ void visit(const Visit& visit) const {
     P* place = places_;
 #pragma unroll kTogether
-    for (int row = kKept; row < count_; ++row, place += threads_of_block()) visit(row, *place);
+    for (int row = kKept; row < count_; ++row, place += threads_of_block()) visit(*place);
   }
 
  private:
@@ -38,25 +41,34 @@ class RowsBeyond {
   P* places_;
 };
 
-/// A lane's `count` rows of a panel of rows that are whole packs, `hop` elements apart, and where results go.
+/// A lane's `count` rows of a panel of rows that are whole packs, every `apart`-th one, and where results go.
 template <class Source, class Out>
 struct WholeRows {
   using P = PackOf<Source>;
   const typename Source::Element* from;
   Out* to;
-  int count;
-  Index hop, out_hop;
+  int count, apart;
+  const AxisNumbers& rows;
 
+  // Bytes from one to the next, made of parameters where they are needed: kept, they would take registers.
+  __device__ Index hop() const { return bytes_apart<typename Source::Element>(apart * rows.in); }
+  __device__ Index out_hop() const { return bytes_apart<Out>(apart * rows.out); }
   template <class Loaded, int kRows>
   __device__ void load(Loaded (&packs)[kRows]) const {
     const auto* at = from;
+    const Index bytes = hop();
 #pragma unroll
-    for (int k = 0; k < kRows; ++k, at += hop)
+    for (int k = 0; k < kRows; ++k, at = moved(at, bytes))
       if (k < count) packs[k] = std::bit_cast<Loaded>(*reinterpret_cast<const P*>(at));
   }
   template <class Beyond>
   __device__ void ask(const Beyond& beyond) const {
-    beyond.visit([&](int row, P& place) { copy_later(&place, reinterpret_cast<const P*>(from + row * hop)); });
+    const Index bytes = hop();
+    const auto* at = moved(from, Beyond::kFirst * bytes);
+    beyond.visit([&](P& place) {
+      copy_later(&place, reinterpret_cast<const P*>(at));
+      at = moved(at, bytes);
+    });
     end_copies();
   }
   __device__ bool writes() const { return true; }
@@ -129,7 +141,8 @@ __device__ void map_tall(const Arguments& step, const F& fold, const Blocks& blo
   using KeptRows = Kept<Source, Tuning::kUnroll>;
   constexpr int kSize = Source::kSize, kRows = Tuning::kUnroll;
   constexpr bool kPowers = std::is_same_v<Map, SoftmaxMap<A>> && std::is_same_v<typename KeptRows::Powers, PowerMap<A>>;
-  typename KeptRows::Loaded packs[kRows] = {};
+  typename KeptRows::Loaded packs[kRows];
+  KeptRows::begin(packs, fold.scale);
   rows.load(packs);
   const RowsBeyond<Source, kRows, Blocks::kMayBeMany ? 1 : 2> beyond(rows.count);
   rows.ask(beyond);
@@ -138,18 +151,13 @@ __device__ void map_tall(const Arguments& step, const F& fold, const Blocks& blo
   kept.keep(packs, rows.count, fold.scale);
   const A scale = kept.scale();
   A maxima[kSize], sums[kSize], shares[kSize];
-  kept.maxima(maxima);
-  await_copies<0>();
+  kept.maxima(maxima, fold.scale, beyond);
   const auto number = [&](const PackOf<Source>& pack, int c) {
     return KeptRows::as_kept(number_of<Source>(pack, c), fold.scale);
   };
-  beyond.visit([&](int, const PackOf<Source>& pack) {
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) maxima[c] = folds::any_maximum(maxima[c], number(pack, c) * scale);
-  });
   meeting.template meet<0>(fold.pivot_fold(), maxima);
   kept.template sums_of_powers<kPowers>(maxima, sums);
-  beyond.visit([&](int, const PackOf<Source>& pack) {
+  beyond.visit([&](const PackOf<Source>& pack) {
 #pragma unroll
     for (int c = 0; c < kSize; ++c) sums[c] += Exponent<A>::of(maxima[c], scale).power(number(pack, c));
   });
@@ -165,8 +173,9 @@ __device__ void map_tall(const Arguments& step, const F& fold, const Blocks& blo
   }
   if (!rows.writes()) return;
   Out* place = rows.to;
+  const Index out_bytes = rows.out_hop();
 #pragma unroll
-  for (int k = 0; k < kRows; ++k, place += rows.out_hop) {
+  for (int k = 0; k < kRows; ++k, place = moved(place, out_bytes)) {
     Pack<Out, kSize> results;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
@@ -177,11 +186,12 @@ __device__ void map_tall(const Arguments& step, const F& fold, const Blocks& blo
     }
     if (k < rows.count) rows.store(results, place);
   }
-  beyond.visit([&](int row, const PackOf<Source>& pack) {
+  beyond.visit([&](const PackOf<Source>& pack) {
     Pack<Out, kSize> results;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) results.at[c] = to_element<Out>(maps[c](number(pack, c)));
-    rows.store(results, rows.to + row * rows.out_hop);
+    rows.store(results, place);
+    place = moved(place, out_bytes);
   });
 }
 
@@ -214,8 +224,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     }
     const WholeRows<Source, Out> mine{
         reinterpret_cast<const typename Source::Element*>(step.in) + panel.in + row * rows.in,
-        reinterpret_cast<Out*>(step.out) + panel.out + row * rows.out, panel.low < panel.high ? of_slot : 0,
-        rows.in * slots, rows.out * slots};
+        reinterpret_cast<Out*>(step.out) + panel.out + row * rows.out, panel.low < panel.high ? of_slot : 0, slots,
+        rows};
     const TallMeeting<A, Source::kSize> meeting(lanes, bytes_beyond<Source, Tuning::kUnroll>(step, slots));
     if (step.map == MapKind::softmax)
       map_tall<SoftmaxMap<A>, Tuning, Source, Out>(step, fold, blocks, mine, meeting);

@@ -16,9 +16,9 @@ class RowsBySectors : public WholeRows<Source, Out> {
  public:
   __device__ RowsBySectors(const Arguments& step, const SectorLane<Source, Out, true>& lane, int slots, int of_slot)
       : Whole{reinterpret_cast<const Element*>(step.in) + lane.in, reinterpret_cast<Out*>(step.out) + lane.out,
-              lane.folds ? of_slot : 0, slots * step.walk.near[0].in, slots * step.walk.near[0].out},
+              lane.folds ? of_slot : 0, slots, step.walk.near[0]},
         writes_(lane.writes(lane.in_sector)),
-        packs_(lane.is_within(step, this->count, this->hop) && is_aligned<P>(this->from)),
+        packs_(lane.is_within(step, this->count, slots * step.walk.near[0].in) && is_aligned<P>(this->from)),
         low_(lane.low),
         high_(lane.high) {}
 
@@ -26,14 +26,20 @@ class RowsBySectors : public WholeRows<Source, Out> {
   __device__ void load(Loaded (&packs)[kRows]) const {
     if (packs_) return Whole::load(packs);
     const Element* at = this->from;
+    const Index bytes = this->hop();
 #pragma unroll
-    for (int k = 0; k < kRows; ++k, at += this->hop)
+    for (int k = 0; k < kRows; ++k, at = moved(at, bytes))
       if (k < this->count) packs[k] = std::bit_cast<Loaded>(load_some<Source>(at, low_, high_));
   }
   template <class Beyond>
   __device__ void ask(const Beyond& beyond) const {
     if (packs_) return Whole::ask(beyond);
-    beyond.visit([&](int row, P& place) { ask_elements(this->from + row * this->hop, &place, low_, high_); });
+    const Index bytes = this->hop();
+    const Element* at = moved(this->from, Beyond::kFirst * bytes);
+    beyond.visit([&](P& place) {
+      ask_elements(at, &place, low_, high_);
+      at = moved(at, bytes);
+    });
     end_copies();
   }
   __device__ bool writes() const { return writes_; }

@@ -1,4 +1,6 @@
 // rows_in_cluster and columns_in_cluster: the blocks of a cluster keep one tile among them and exchange states.
+#include <ndfold/kept_columns.h>
+
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/keep_columns.h"
@@ -68,15 +70,21 @@ void share(Step& step, int blocks) {
 // or by more whose panels overlap less, if each multiprocessor has two of them. Of whole packs a grid is as fast as
 // eight, and as four of 16 bits. [1000,65001] and [64,1000,1001] f32 take 206 and 197 us by two blocks, 192 and 184 by
 // four.
+// Panels that overlap, where rows cut sectors, are worth more blocks than others: f32 [2000,16780] axis 0 takes 96 us
+// so by four, 113 by two that cut sectors; but bf16 [2000,33560] 115 and 105.
 bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
-  if (Step alone = step; keep_tall_columns(alone, device)) return false;
+  const bool cuts = !are_whole_sectors(step);
+  if (Step alone = step; keep_tall_columns(alone, device) && (keeps_tall_sectors(alone) || !cuts)) return false;
   const Step whole = step;
-  const int most = whole.kernel.tuning.cluster_blocks * (has_uneven_rows(whole) ? 2 : 1);
+  const bool more = has_uneven_rows(whole) || (cuts && size_bytes(whole.kernel.input) == 4);
+  const int most = whole.kernel.tuning.cluster_blocks * (more ? 2 : 1);
   Index fewest = 0;
   for (int blocks = 2; blocks <= std::min(most, device.cluster_blocks); blocks *= 2) {
     Step shared = whole;
     share(shared, blocks);
-    if (!keep_tall_columns(shared, device) || (fewest > 0 && columns_read(shared) >= fewest)) continue;
+    if (!keep_tall_columns(shared, device)) continue;
+    const bool better = fewest == 0 || (keeps_tall_sectors(shared) && !keeps_tall_sectors(step));
+    if (!better && (columns_read(shared) >= fewest || !keeps_tall_sectors(shared))) continue;
     fewest = columns_read(shared);
     step = shared;
   }

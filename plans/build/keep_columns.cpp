@@ -107,10 +107,20 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device) {
 
 Index columns_read(const Step& step) {
   const Index width = panel_elements(step);
-  return has_uneven_rows(step) ? columns_read_by_sectors(step, width) : panels(step) * width;
+  return keeps_tall_sectors(step) ? columns_read_by_sectors(step, width) : panels(step) * width;
 }
 
 namespace {
+
+// Whether blocks of so many threads and shared bytes leave loads room enough. Of 16 bits copies of 8 bytes pass through
+// the first cache, which has what shared memory leaves: bf16 [704,95328] axis 0 takes 105 us by three blocks of 256
+// threads that leave 28 KiB, 89 by two of 512 that leave 60; [64,1024,2048] axis 1 171 and 151.
+bool leaves_room(const Step& step, Index threads, Index bytes, const DeviceFacts& device) {
+  constexpr Index kOfLoads = 32 * 1024, kReserved = 1024;
+  const Index all = device.shared_bytes_per_multiprocessor, of_block = bytes + kReserved;
+  const Index blocks = std::min(2 * kTallThreads / threads, all / of_block);
+  return blocks >= 2 && (element_bytes(step) >= 4 || blocks * of_block <= all - kOfLoads);
+}
 
 // Panels as wide as fit: of those the ones whose lanes have the fewest columns twice.
 bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
@@ -126,8 +136,7 @@ bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
     const Index lanes = lanes_of_tall_sectors(width, size, element), slots = kTallThreads / lanes;
     const Index beyond = std::max<Index>(0, step.part - rows_of_tall_sectors(element) * slots) * lanes * load;
     const Index meeting = tall_sectors_bytes(kTallThreads, lanes, step.launch.cluster, element);
-    if (slots % rows_of_sector(element) != 0 || beyond + meeting > shared_bytes_for(2, device) + kExchangeBytes)
-      continue;
+    if (slots % rows_of_sector(element) != 0 || !leaves_room(step, kTallThreads, beyond + meeting, device)) continue;
     const Index read = columns_read_by_sectors(step, width);
     if (fewest > 0 && read >= fewest) continue;
     fewest = read;
@@ -158,26 +167,31 @@ bool gains_beyond(const Step& tall, const DeviceFacts& device) {
 }  // namespace
 
 bool keep_tall_columns(Step& step, const DeviceFacts& device) {
-  if (has_uneven_rows(step)) return keep_tall_sectors(step, device);
+  const bool uneven = has_uneven_rows(step), cut = !are_whole_sectors(step) && are_beyond_cache(step, 2, device);
+  if (uneven || cut)
+    if (keep_tall_sectors(step, device) || uneven) return keeps_tall_sectors(step);
   KernelKey& kernel = step.kernel;
   const Tuning& tuning = kernel.tuning;
   const Index element = element_bytes(step), pack = tuning.vector_bytes / element, size = step.kept.back().size;
   const Index load = kTallColumns * element, lanes = tuning.panel_bytes / load;
-  const Index beyond = std::max<Index>(0, step.part - step.launch.block / lanes * tuning.unroll) * lanes * load;
-  const Index room = shared_bytes_for(2, device) + kExchangeBytes;
   const bool suits = suits_registers(step, device) && step.reduced.size() == 1 && rows_begin_alike(step, pack) &&
-                     size % pack == 0 && size >= panel_elements(step) &&
-                     beyond + tall_meeting_bytes(step.launch.block, lanes, step.launch.cluster) <= room;
+                     size % pack == 0 && size >= panel_elements(step);
   if (!suits) return false;
-  kernel.residency = Residency::registers;
-  step.launch.shared_bytes = beyond;
-  return true;
+  for (int threads = step.launch.block; threads <= kTallThreads; threads *= 2) {
+    const Index beyond = std::max<Index>(0, step.part - threads / lanes * tuning.unroll) * lanes * load;
+    if (!leaves_room(step, threads, beyond + tall_meeting_bytes(threads, lanes, step.launch.cluster), device)) continue;
+    kernel.residency = Residency::registers;
+    kernel.tuning.threads = step.launch.block = threads;
+    step.launch.shared_bytes = beyond;
+    return true;
+  }
+  return false;
 }
 
 bool keep_columns(Step& step, const DeviceFacts& device) {
   KernelKey& kernel = step.kernel;
   const Index rows = elements(step.reduced), element = element_bytes(step);
-  if (rows > kMostKeptRows) return keep_tall_columns(step, device);
+  if (rows > kMostKeptRows || is_of_tall_columns(kernel.tuning)) return keep_tall_columns(step, device);
   if (!suits_registers(step, device)) return false;
   if (Step tall = step; has_uneven_rows(step) && keep_tall_sectors(tall, device) && gains_beyond(tall, device)) {
     step = tall;

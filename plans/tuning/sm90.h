@@ -7,8 +7,8 @@
 
 namespace ndfold::sm90 {
 
-inline constexpr Index kHalfShared = 108 * 1024;                // bytes that let two blocks share a multiprocessor
-inline constexpr Index kThirdShared = 70 * 1024;                // three
+inline constexpr Index kHalfShared = 108 * 1024;  // bytes that let two blocks share a multiprocessor
+inline constexpr Index kThirdShared = 70 * 1024;  // three
 inline constexpr Index kLongestLine = 512 * 16 * kLongLinePacks + kHalfShared;  // with what waits in registers
 inline constexpr std::string_view kLoads = "docs/measurements/h200-facts.md#loads-in-flight";
 inline constexpr std::string_view kRuns = "docs/measurements/h200-facts.md#contiguous-runs";
@@ -91,6 +91,8 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 8, .panel_bytes = 4096}, Residency::registers, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 256, .element_up_to = 2, .softmax_only = true},
      {.threads = 256, .unroll = 16, .panel_bytes = 2048}, Residency::registers, kRuns},
+    {{.strategy = "columns_in_block", .reduced_up_to = kMostKeptRows, .element_up_to = 2, .softmax_only = true},
+     {.threads = 256, .unroll = kTallRowsOfHalf, .panel_bytes = 128}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_block", .reduced_up_to = 8, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 4096}, Residency::registers, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = 32, .softmax_only = true},
@@ -105,8 +107,10 @@ inline constexpr TuningRow kTuning[] = {
      {.threads = 256, .unroll = 4, .panel_bytes = 256}, Residency::shared, kRuns},
     {{.strategy = "columns_in_block", .reduced_up_to = kThirdShared / 128, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128}, Residency::shared, kTiles},
-    {{.strategy = "columns_in_block", .reduced_up_to = 1160, .element_up_to = 2, .softmax_only = true},
-     {.threads = 512, .unroll = kTallRowsOfHalf, .panel_bytes = 128}, Residency::registers, kBeyond},
+    {{.strategy = "columns_in_block", .reduced_up_to = 1096, .element_up_to = 2, .softmax_only = true},
+     {.threads = 256, .unroll = kTallRowsOfHalf, .panel_bytes = 128}, Residency::registers, kBeyond},
+    {{.strategy = "columns_in_block", .reduced_up_to = 960, .element_up_to = 4, .softmax_only = true},
+     {.threads = 256, .unroll = kTallRows, .panel_bytes = 128}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_block", .reduced_up_to = 1320, .element_up_to = 4, .softmax_only = true},
      {.threads = 512, .unroll = kTallRows, .panel_bytes = 128}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_block", .reduced_up_to = kHalfShared / 128, .softmax_only = true},
@@ -122,7 +126,7 @@ inline constexpr TuningRow kTuning[] = {
     {{.strategy = "columns_in_block"},
      {.threads = 256, .unroll = 8, .panel_bytes = 256}, Residency::none, kRuns},
 
-    {{.strategy = "columns_in_cluster", .reduced_up_to = 2 * 1152, .element_up_to = 2, .softmax_only = true},
+    {{.strategy = "columns_in_cluster", .reduced_up_to = 2 * 1080, .element_up_to = 2, .softmax_only = true},
      {.threads = 512, .unroll = kTallRowsOfHalf, .panel_bytes = 128, .cluster_blocks = 2}, Residency::registers, kBeyond},
     {{.strategy = "columns_in_cluster", .reduced_up_to = 4096, .element_up_to = 2, .softmax_only = true},
      {.threads = 256, .unroll = 4, .panel_bytes = 128, .cluster_blocks = 8}, Residency::shared, kTiles},

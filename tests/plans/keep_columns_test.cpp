@@ -56,12 +56,41 @@ TEST(KeepColumns, ColumnsLeaveRegistersWhereRowsOfAPanelWouldBeShort) {
   EXPECT_EQ(kept_panel(700, kMany + 1, 16), KeptPanel()) << "nor do they have room";
 }
 
+KeptPanel tall_panel(Index reduced, Index kept, DType type) {
+  Step step = columns_step(reduced, kept);
+  step.kernel.input = step.kernel.output = type;
+  step.launch.block = 256;
+  step.kernel.tuning = {.threads = 256, .unroll = type == DType::f32 ? kTallRows : kTallRowsOfHalf, .panel_bytes = 128};
+  if (!keep_columns(step, kH200)) return {};
+  EXPECT_TRUE(keeps_tall_columns(step));
+  return {panel_elements(step), step.launch.grid[1], step.launch.block};
+}
+
+TEST(KeepColumns, TallPanelsHaveThreadsThatLeaveLoadsRoom) {
+  constexpr Index kMany = Index{1} << 20;
+  EXPECT_EQ(tall_panel(512, kMany, DType::bf16).threads, 256) << "by four blocks";
+  EXPECT_EQ(tall_panel(576, kMany, DType::bf16).threads, 512) << "four blocks would leave 16 KiB";
+  EXPECT_EQ(tall_panel(640, kMany, DType::f16).threads, 256) << "by three blocks";
+  EXPECT_EQ(tall_panel(704, kMany, DType::bf16).threads, 512);
+  EXPECT_EQ(tall_panel(1096, kMany, DType::bf16).threads, 512);
+  EXPECT_EQ(tall_panel(1104, kMany, DType::bf16), KeptPanel());
+  EXPECT_EQ(tall_panel(704, kMany, DType::f32).threads, 256) << "whose copies pass by the first cache";
+}
+
+TEST(KeepColumns, TallPanelsOverlapWhereRowsCutSectors) {
+  constexpr Index kMany = Index{1} << 20;
+  EXPECT_EQ(tall_panel(600, kMany + 4, DType::f32).columns, 48);
+  EXPECT_EQ(tall_panel(384, kMany + 8, DType::bf16).columns, 96);
+  EXPECT_EQ(tall_panel(640, kMany + 4, DType::f32).columns, 32) << "a block has no room for panels that overlap";
+  EXPECT_EQ(tall_panel(600, 2052, DType::f32).columns, 32) << "in the cache parts of a sector meet";
+}
+
 TEST(KeepColumns, UnevenRowsWaitBeyondRegistersWherePanelsOverlap) {
   constexpr Index kMany = Index{1} << 20;
   EXPECT_EQ(kept_panel(300, kMany + 1, 16), (KeptPanel{112, kMany / 112 + 1, 512}));
   EXPECT_EQ(kept_panel(512, kMany + 1, 16), (KeptPanel{48, kMany / 48 + 1, 512}));
   EXPECT_EQ(kept_panel(577, kMany + 1, 16), (KeptPanel{48, kMany / 48 + 1, 512}));
-  EXPECT_EQ(kept_panel(512, kMany + 1, 16, DType::bf16), (KeptPanel{96, kMany / 96 + 1, 512}));
+  EXPECT_EQ(kept_panel(480, kMany + 1, 16, DType::bf16), (KeptPanel{96, kMany / 96 + 1, 512}));
   EXPECT_EQ(kept_panel(150, kMany + 1, 16), (KeptPanel{112, kMany / 112 + 1, 512}));
   EXPECT_EQ(kept_panel(128, kMany + 1, 16).threads, 256 + 256) << "registers have room for all";
   const auto of_images = [](Index rows, Index columns, DType type = DType::f32) {

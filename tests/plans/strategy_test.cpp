@@ -96,7 +96,7 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kHost)},
       {"columns_in_block", softmax_of({64, 1024, 2048}, {1}, kH200)},
       {"columns_in_cluster", softmax_of({32, 2048, 2048}, {1}, kH200)},
-      {"columns_in_grid", softmax_of({4096, 16384}, {0}, kH200)},
+      {"columns_in_grid", softmax_of({8192, 8192}, {0}, kH200)},
       {"columns_in_grid", softmax_of({16384, 256}, {0}, kH200)},
       {"columns_first", sum_of({4096, 512, 7, 7}, {0, 2, 3}, kH200)},
       {"columns_first", sum_of({kMillion, 12, 6}, {0, 2}, kH200)},

@@ -57,9 +57,9 @@ MUTANTS = [
     ("few_end", "few_rows.h", "&& last < columns_.left;\n      has", "&& last <= columns_.left;\n      has", "few_rows"),
     ("few_cut", "few_rows.h", "high += first + c * apart_ < columns_.left;", "high += first + c * apart_ <= columns_.left;", "few_rows"),
     ("kept_rows", "kept.h", "numbers_[k][c] = k < count ?", "numbers_[k][c] = k < count - 1 ?", "kept"),
-    ("kept_halves", "kept.h", "words_[k].at[i] = k < count ?", "words_[k].at[i] = k < count - 1 ?", "kept_half"),
-    ("kept_counted", "kept.h", "k < count_ ? exponent", "k < count_ - 1 ? exponent", "kept_half"),
-    ("kept_turned", "kept.h", "scale < 0 ? 0x80008000u : 0;", "scale < 0 ? 0x8000u : 0;", "kept_half"),
+    ("kept_missing", "kept.h", "scale < 0 ? folds::kInfinity<A> : A(0)", "A(0)", "kept_half"),
+    ("kept_counted", "kept.h", "static_cast<A>(kKept - count_)", "static_cast<A>(kKept - count_ - 1)", "kept_even_half"),
+    ("kept_turned", "kept.h", "scale_ < 0 ? extreme_of", "scale_ > 0 ? extreme_of", "kept_half"),
     ("kept_last", "column_registers.h", "(places.slot >= last)", "(places.slot > last)", "kept"),
     ("kept_end", "column_registers.h", "column < panel_.high ?", "column <= panel_.high ?", "kept"),
     ("kept_meetings", "column_registers.h", "shared_memory() + half *", "shared_memory() + 0 * half *", "kept"),
@@ -189,7 +189,7 @@ MUTANTS = [
     ("tall_own", "tall_sectors.h", "thread_of_block() >> step_.lane_bits) * pitch()", "0) * pitch()", "tall_sectors"),
     ("tall_wanted", "tall_sectors.h", "? kBefore - 1 : 0", "? 0 : 0", "tall_sectors"),
     ("tall_beyond", "tall_columns.h", "row < count_; ++row", "row + 1 < count_; ++row", "tall_sectors"),
-    ("tall_hop", "tall_columns.h", "rows.to + row * rows.out_hop", "rows.to + (row - 1) * rows.out_hop", "tall_sectors"),
+    ("tall_hop", "tall_columns.h", "rows.store(results, place);\n    place = moved(place, out_bytes);", "rows.store(results, place);\n    place = moved(place, 2 * out_bytes);", "tall_sectors"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "joined"),
@@ -222,6 +222,8 @@ KERNELS = {
     "kept": ("column_registers.h", "columns_in_registers<Elements<float, float, 4>, Softmax<float>, ElementSink<float>, "
                                   "Tuning>"),
     "kept_half": ("column_registers.h", "columns_in_registers<Elements<BFloat16, float, 8>, Softmax<float>, "
+                                       "ElementSink<BFloat16>, simt::TravellingTuning>"),
+    "kept_even_half": ("column_registers.h", "columns_in_registers<Elements<BFloat16, float, 8>, Softmax<float>, "
                                        "ElementSink<BFloat16>, simt::TravellingTuning>"),
     "kept_axes": ("column_registers.h", "columns_in_registers<Elements<float, float, 4>, Softmax<float>, ElementSink<float>, "
                                   "Tuning>"),
