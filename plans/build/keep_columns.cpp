@@ -12,6 +12,8 @@ namespace ndfold {
 namespace {
 
 constexpr Index kBlocksOfFewPanels = 4;  // of a multiprocessor, sooner than wide panels
+// Of as many rows as lanes keep at most, where tall panels do not suit.
+constexpr Tuning kNarrowColumns{.threads = 512, .unroll = 16, .panel_bytes = 1024};
 
 Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
 
@@ -191,7 +193,16 @@ bool keep_tall_columns(Step& step, const DeviceFacts& device) {
 bool keep_columns(Step& step, const DeviceFacts& device) {
   KernelKey& kernel = step.kernel;
   const Index rows = elements(step.reduced), element = element_bytes(step);
-  if (rows > kMostKeptRows || is_of_tall_columns(kernel.tuning)) return keep_tall_columns(step, device);
+  if (rows > kMostKeptRows) return keep_tall_columns(step, device);
+  if (is_of_tall_columns(kernel.tuning)) {
+    if (keep_tall_columns(step, device)) return true;
+    Step narrow = step;
+    narrow.kernel.tuning = kNarrowColumns;
+    narrow.launch.block = kNarrowColumns.threads;
+    if (!keep_columns(narrow, device)) return false;
+    step = narrow;
+    return true;
+  }
   if (!suits_registers(step, device)) return false;
   if (Step tall = step; has_uneven_rows(step) && keep_tall_sectors(tall, device) && gains_beyond(tall, device)) {
     step = tall;
