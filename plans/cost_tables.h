@@ -49,7 +49,7 @@ inline constexpr Index kMuchBeyondBytes = 32 * 1024;
 /// 1024 rows 0.95 and 0.84; bf16 0.94 and 0.85, 0.86 and 0.77. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16
 /// 0.73, by four 4096 rows 0.83 and 0.78, bf16 0.70 and 0.69, by eight 8192 rows bf16 0.62.
 inline constexpr double kTallPanels = 0.98, kHalfTallPanels = 0.91;
-inline constexpr StairRow kTallByCluster[] = {{2, 0.90}, {4, 0.86}, {1e300, 0.79}};
+inline constexpr StairRow kTallByCluster[] = {{2, 0.90}, {4, 0.85}, {1e300, 0.79}};
 inline constexpr double kHalfTallByCluster = 0.96;
 /// Of rows that begin anywhere in a pack, beside a column read as often as panels overlap: f32 [300,200001] and
 /// [512,131071] axis 0 0.81 and 0.79 of a copy, [64,512,2047] and [2048,577,49] axis 1 0.85 and 0.78; by four blocks

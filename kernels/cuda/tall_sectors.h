@@ -26,7 +26,7 @@ class RowsBySectors : public WholeRows<Source, Out> {
   __device__ void load(Loaded (&packs)[kRows]) const {
     if (packs_) return Whole::load(packs);
     const Element* at = this->from;
-    const Index bytes = this->hop();
+    const Index bytes = bytes_apart<Element>(this->hop());
 #pragma unroll
     for (int k = 0; k < kRows; ++k, at = moved(at, bytes))
       if (k < this->count) packs[k] = std::bit_cast<Loaded>(load_some<Source>(at, low_, high_));
@@ -34,12 +34,8 @@ class RowsBySectors : public WholeRows<Source, Out> {
   template <class Beyond>
   __device__ void ask(const Beyond& beyond) const {
     if (packs_) return Whole::ask(beyond);
-    const Index bytes = this->hop();
-    const Element* at = moved(this->from, Beyond::kFirst * bytes);
-    beyond.visit([&](P& place) {
-      ask_elements(at, &place, low_, high_);
-      at = moved(at, bytes);
-    });
+    auto turn = this->asked(Beyond::kFirst);
+    beyond.visit([&](P& place) { ask_elements(turn.next(), &place, low_, high_); });
     end_copies();
   }
   __device__ bool writes() const { return writes_; }

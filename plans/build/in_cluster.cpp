@@ -66,25 +66,30 @@ void share(Step& step, int blocks) {
   step.launch.grid[0] = blocks;
 }
 
+// Of panels that overlap: f16 [4341,12593] axis 0 takes 114 us in two launches, 129 by eight blocks.
+constexpr int kMostOfUnevenHalves = 4;
+
 // Columns of which registers keep a part, where a block does not keep them all: by as few blocks as do, a power of two,
 // or by more whose panels overlap less, if each multiprocessor has two of them. Of whole packs a grid is as fast as
 // eight, and as four of 16 bits. [1000,65001] and [64,1000,1001] f32 take 206 and 197 us by two blocks, 192 and 184 by
 // four.
 // Panels that overlap, where rows cut sectors, are worth more blocks than others: f32 [2000,16780] axis 0 takes 96 us
-// so by four, 113 by two that cut sectors; but bf16 [2000,33560] 115 and 105.
+// so by four, 107 by eight, 113 by two that cut sectors; but bf16 [2000,33560] 115 by four and 105 by two.
 bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
   const bool cuts = !are_whole_sectors(step);
   if (Step alone = step; keep_tall_columns(alone, device) && (keeps_tall_sectors(alone) || !cuts)) return false;
   const Step whole = step;
-  const bool more = has_uneven_rows(whole) || (cuts && size_bytes(whole.kernel.input) == 4);
-  const int most = whole.kernel.tuning.cluster_blocks * (more ? 2 : 1);
+  const bool half = size_bytes(whole.kernel.input) < 4, uneven = has_uneven_rows(whole);
+  const int wide = whole.kernel.tuning.cluster_blocks;
+  const int most = !uneven ? wide : half ? std::min(wide, kMostOfUnevenHalves) : 2 * wide;
   Index fewest = 0;
   for (int blocks = 2; blocks <= std::min(most, device.cluster_blocks); blocks *= 2) {
     Step shared = whole;
     share(shared, blocks);
     if (!keep_tall_columns(shared, device)) continue;
-    const bool better = fewest == 0 || (keeps_tall_sectors(shared) && !keeps_tall_sectors(step));
-    if (!better && (columns_read(shared) >= fewest || !keeps_tall_sectors(shared))) continue;
+    const bool overlaps_now = keeps_tall_sectors(shared) && !keeps_tall_sectors(step);
+    const bool better = overlaps_now ? !half : keeps_tall_sectors(shared) && columns_read(shared) < fewest;
+    if (fewest > 0 && !better) continue;
     fewest = columns_read(shared);
     step = shared;
   }

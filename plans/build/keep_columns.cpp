@@ -152,13 +152,16 @@ bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
   return fewest > 0;
 }
 
-// Whether rows are whole sectors that lie near each other, or registers alone have no room for panels of 256 bytes:
-// smaller blocks overlap more. f32 [1024,197,64] axis 1 takes 31.0 us by registers alone and 28.0 so, [64,200,4096]
-// 103.6 and 102.4; but [200,167680] axis 0, of panels of 128 bytes far apart, 72.2 and 75.5.
-bool suits_tall_panels(const Step& step) {
+// Of rows that registers alone might have room for, too. Whether they are whole sectors that lie near each other, or
+// registers alone have no room for panels of 256 bytes: smaller blocks overlap more. f32 [1024,197,64] axis 1
+// takes 31.0 us by registers alone and 28.0 so, [64,200,4096] 103.6 and 102.4; but [200,167680] axis 0, of panels of
+// 128 bytes far apart, 72.2 and 75.5, and [256,256], of few panels, 2.0 and 2.8.
+bool suits_tall_panels(const Step& step, const DeviceFacts& device) {
   constexpr Index kMany = 256, kNearBytes = 16 * 1024;
   if (has_uneven_rows(step)) return false;
-  if (element_bytes(step) < 4 || elements(step.reduced) > kMany) return true;
+  if (elements(step.reduced) > kMany) return true;
+  if (is_small_and_wide(step, step.kernel.tuning.panel_bytes, step.launch.grid[1], device)) return false;
+  if (element_bytes(step) < 4) return true;
   return are_whole_sectors(step) && step.reduced.size() == 1 &&
          step.reduced.back().in * element_bytes(step) <= kNearBytes;
 }
@@ -206,7 +209,7 @@ bool keep_columns(Step& step, const DeviceFacts& device) {
   const Index rows = elements(step.reduced), element = element_bytes(step);
   if (rows > kMostKeptRows) return keep_tall_columns(step, device);
   if (is_of_tall_columns(kernel.tuning)) {
-    if (suits_tall_panels(step) && keep_tall_columns(step, device)) return true;
+    if (suits_tall_panels(step, device) && keep_tall_columns(step, device)) return true;
     Step narrow = step;
     narrow.kernel.tuning = kNarrowColumns;
     narrow.launch.block = kNarrowColumns.threads;
