@@ -116,7 +116,7 @@ namespace {
 
 // Whether blocks of so many threads and shared bytes leave loads room enough. Of 16 bits copies of 8 bytes pass through
 // the first cache, which has what shared memory leaves: bf16 [704,95328] axis 0 takes 105 us by three blocks of 256
-// threads that leave 28 KiB, 89 by two of 512 that leave 60; [64,1024,2048] axis 1 171 and 151.
+// threads that leave 28 KiB, 89 by two of 512 that leave 156; [64,1024,2048] axis 1 171 so, and 151 with 60 KiB left.
 bool leaves_room(const Step& step, Index threads, Index bytes, const DeviceFacts& device) {
   constexpr Index kOfLoads = 32 * 1024, kReserved = 1024;
   const Index all = device.shared_bytes_per_multiprocessor, of_block = bytes + kReserved;

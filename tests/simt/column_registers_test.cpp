@@ -55,7 +55,7 @@ TEST(column_registers, wide_panels) {
   EXPECT_EQ(tally.strategies[kStrategy], 30);
 }
 
-// Of 16 bits the elements stay, turned where the scale is negative; rows that are missing count for nothing.
+// Of 16 bits the elements stay, and of a negative scale the least is looked for; rows that are missing count for nothing.
 TEST(column_registers, halves) {
   Tally tally;
   for (const DType type : {DType::bf16, DType::f16})

@@ -189,7 +189,7 @@ MUTANTS = [
     ("tall_own", "tall_sectors.h", "thread_of_block() >> step_.lane_bits) * pitch()", "0) * pitch()", "tall_sectors"),
     ("tall_wanted", "tall_sectors.h", "? kBefore - 1 : 0", "? 0 : 0", "tall_sectors"),
     ("tall_beyond", "tall_columns.h", "row < count_; ++row", "row + 1 < count_; ++row", "tall_sectors"),
-    ("tall_hop", "tall_columns.h", "rows.store(results, place);\n    place = moved(place, out_bytes);", "rows.store(results, place);\n    place = moved(place, 2 * out_bytes);", "tall_sectors"),
+    ("tall_hop", "tall_columns.h", "at_ = moved(at_, apart_);", "at_ = moved(at_, 2 * apart_);", "tall_sectors"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "joined"),
