@@ -310,8 +310,8 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (keeps_tall_sectors(step)) return share_of_tall_sectors(step, half);
   if (overlaps(step)) return on_stairs(kOverlappingPanels, step.kernel.tuning.panel_bytes);
   if (keeps_tall_columns(step))
-    return half ? kTallPanels * kHalfTallPanels * (share_of_sectors(step) < 1 ? kHalfCutSectors : 1)
-                : kTallPanels * share_of_sectors(step);
+    return kTallPanels * (half ? kHalfTallPanels : 1) *
+           (half && cuts_many_sectors(step) ? kHalfCutSectors : share_of_sectors(step));
   if (step.kernel.residency == Residency::registers)
     return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes)
                                  : share_of_sectors(step);

@@ -210,7 +210,7 @@ inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512
 /// 0.63 and 0.85, of 64 rows 0.88 and 0.91 (an H100; docs/measurements/gpu-history.md).
 inline constexpr StairRow kOverlappingPanels[] = {{256, 0.95}, {512, 0.96}, {1e300, 0.98}};
 inline constexpr StairRow kCutSectors[] = {{128, 0.74}, {256, 0.88}, {512, 0.94}, {1e300, 0.97}};
-inline constexpr double kHalfCutSectors = 0.84;  // of tall panels: bf16 [1000,67112] axis 0 106 us, [1024,65536] 87
+inline constexpr double kHalfCutSectors = 0.84;  // of narrow tall panels: bf16 [1000,67112] 106 us, [1024,65536] 87
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
 /// softmaxes of [262144,3], [524288,3] and [8192,257] axis 0 take 23, 25 and 22 us in two launches, 15, 19 and 17 in

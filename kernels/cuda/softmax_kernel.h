@@ -210,7 +210,6 @@ Found tall(Scope scope) {
   Found found = kernel<Body::columns, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
   found.tall_columns = scope == Scope::cluster ? Kernel(tall_columns<Line, F, Sink, Sharers<Tuning>, Tuning>)
                                                : Kernel(tall_columns<Line, F, Sink, OneBlock, Tuning>);
-  found.tall_sectors = tall_by_sectors<Line, F, Sink>(scope);
   return found;
 }
 

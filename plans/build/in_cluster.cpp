@@ -73,11 +73,10 @@ constexpr int kMostOfUnevenHalves = 4;
 // or by more whose panels overlap less, if each multiprocessor has two of them. Of whole packs a grid is as fast as
 // eight, and as four of 16 bits. [1000,65001] and [64,1000,1001] f32 take 206 and 197 us by two blocks, 192 and 184 by
 // four.
-// Panels that overlap, where rows cut sectors, are worth more blocks than others: f32 [2000,16780] axis 0 takes 96 us
-// so by four, 107 by eight, 113 by two that cut sectors; but bf16 [2000,33560] 115 by four and 105 by two.
+// Where rows cut sectors wider panels are worth more blocks: f32 [2000,16780] axis 0 takes 96 us by four, 107 by eight,
+// 113 by two; but bf16 [2000,33560] 115 by four and 105 by two.
 bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
-  const bool cuts = !are_whole_sectors(step);
-  if (Step alone = step; keep_tall_columns(alone, device) && (keeps_tall_sectors(alone) || !cuts)) return false;
+  if (Step alone = step; keep_tall_columns(alone, device) && !cuts_many_sectors(alone)) return false;
   const Step whole = step;
   const bool half = size_bytes(whole.kernel.input) < 4, uneven = has_uneven_rows(whole);
   const int wide = whole.kernel.tuning.cluster_blocks;
@@ -87,9 +86,8 @@ bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
     Step shared = whole;
     share(shared, blocks);
     if (!keep_tall_columns(shared, device)) continue;
-    const bool overlaps_now = keeps_tall_sectors(shared) && !keeps_tall_sectors(step);
-    const bool better = overlaps_now ? !half : keeps_tall_sectors(shared) && columns_read(shared) < fewest;
-    if (fewest > 0 && !better) continue;
+    const bool wider = !half && !are_whole_sectors(whole) && panel_elements(shared) > panel_elements(step);
+    if (fewest > 0 && !(uneven ? columns_read(shared) < fewest : wider)) continue;
     fewest = columns_read(shared);
     step = shared;
   }

@@ -9,9 +9,13 @@ namespace ndfold {
 bool keep_columns(Step& step, const DeviceFacts& device);
 
 /// Lets columns of rows along one axis wait in registers and beyond them in shared memory, a step's part of them:
-/// panels of as many bytes as the step's tuning says where rows are whole packs (kernels/cuda/tall_columns.h), else
-/// panels that overlap (kernels/cuda/tall_sectors.h). Whether they do; else the step is as it was.
+/// panels of as many bytes as the step's tuning says where rows are whole packs, or more where they cut sectors
+/// (kernels/cuda/tall_columns.h), else panels that overlap (kernels/cuda/tall_sectors.h). Whether they do; else the
+/// step is as it was.
 bool keep_tall_columns(Step& step, const DeviceFacts& device);
+
+/// Whether such panels are narrow and have their ends within sectors.
+bool cuts_many_sectors(const Step& step);
 
 /// Columns of a row that lanes load of such panels: those of panels that overlap more than once.
 Index columns_read(const Step& step);

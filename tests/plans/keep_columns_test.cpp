@@ -68,7 +68,7 @@ KeptPanel tall_panel(Index reduced, Index kept, DType type) {
 
 TEST(KeepColumns, TallPanelsHaveThreadsThatLeaveLoadsRoom) {
   constexpr Index kMany = Index{1} << 20;
-  EXPECT_EQ(tall_panel(512, kMany, DType::bf16).threads, 256) << "by four blocks";
+  EXPECT_EQ(tall_panel(512, kMany, DType::bf16), (KeptPanel{64, kMany / 64, 256})) << "by four blocks";
   EXPECT_EQ(tall_panel(576, kMany, DType::bf16).threads, 512) << "four blocks would leave 16 KiB";
   EXPECT_EQ(tall_panel(640, kMany, DType::f16).threads, 256) << "by three blocks";
   EXPECT_EQ(tall_panel(704, kMany, DType::bf16).threads, 512);
@@ -77,11 +77,11 @@ TEST(KeepColumns, TallPanelsHaveThreadsThatLeaveLoadsRoom) {
   EXPECT_EQ(tall_panel(704, kMany, DType::f32).threads, 256) << "whose copies pass by the first cache";
 }
 
-TEST(KeepColumns, TallPanelsOverlapWhereRowsCutSectors) {
+TEST(KeepColumns, TallPanelsAreWideWhereRowsCutSectors) {
   constexpr Index kMany = Index{1} << 20;
-  EXPECT_EQ(tall_panel(600, kMany + 4, DType::f32).columns, 48);
-  EXPECT_EQ(tall_panel(384, kMany + 8, DType::bf16).columns, 96);
-  EXPECT_EQ(tall_panel(640, kMany + 4, DType::f32).columns, 32) << "a block has no room for panels that overlap";
+  EXPECT_EQ(tall_panel(600, kMany + 4, DType::f32), (KeptPanel{64, kMany / 64 + 1, 512}));
+  EXPECT_EQ(tall_panel(384, kMany + 8, DType::bf16), (KeptPanel{128, kMany / 128 + 1, 512}));
+  EXPECT_EQ(tall_panel(700, kMany + 4, DType::f32), (KeptPanel{32, kMany / 32 + 1, 256})) << "a block has no more room";
   EXPECT_EQ(tall_panel(600, 2052, DType::f32).columns, 32) << "in the cache parts of a sector meet";
 }
 

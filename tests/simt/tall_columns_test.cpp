@@ -37,6 +37,23 @@ TEST(tall_columns, by_clusters) {
   EXPECT_EQ(tally.whole_packs, 17);
 }
 
+// Whole packs, but no whole sectors, of more elements than a cache keeps: panels are wide, and the last ones narrow.
+TEST(tall_columns, rows_that_cut_sectors) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const bool by_cluster : {false, true})
+      for (const SoftmaxKind kind : {SoftmaxKind::softmax, SoftmaxKind::log_softmax}) {
+        const bool half = type != DType::f32;
+        const Index rows = half ? (by_cluster ? 1200 : 384) : by_cluster ? 1000 : 600, columns = half ? 264 : 132;
+        SCOPED_TRACE(::testing::Message() << name(type) << ' ' << rows);
+        Array in(dense(type, {rows, columns})), out(dense(type, {rows, columns}));
+        fill(in, Values::mixed);
+        run_forced(SoftmaxSpec{.axes = {0}, .kind = kind, .scale = -0.5}, in, out, without_cache(2),
+                   by_cluster ? "columns_in_cluster" : "columns_in_block", tally);
+      }
+  EXPECT_EQ(tally.whole_packs, 8);
+}
+
 TEST(tall_columns, other_layouts) {
   Tally tally;
   softmax({700, 64}, {.axes = {0}}, "columns_in_block", {.in_shift = 4, .out_shift = 8}, tally);
