@@ -53,8 +53,7 @@ inline constexpr StairRow kTallByCluster[] = {{2, 0.90}, {4, 0.85}, {1e300, 0.79
 inline constexpr double kHalfTallByCluster = 0.96;
 /// Of rows that begin anywhere in a pack, beside a column read as often as panels overlap: f32 [300,200001] and
 /// [512,131071] axis 0 0.81 and 0.79 of a copy, [64,512,2047] and [2048,577,49] axis 1 0.85 and 0.78; by four blocks
-/// [1000,65001] and [64,1000,1001] 0.72 and 0.74; bf16 [300,400001] and [384,174760] 0.70 and 0.76, by two blocks
-/// [64,577,2001] 0.62.
+/// [1000,65001] and [64,1000,1001] 0.72 and 0.74; bf16 [300,400001] 0.70, by two blocks [64,577,2001] 0.62.
 inline constexpr double kTallSectors = 0.90, kHalfTallSectors = 0.92, kTallSectorsByCluster = 0.89;
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 inline constexpr double kHalfColumnsByCluster = 0.92;  // bf16 [4096,16384] axis 0 122 us, 110 in a grid

@@ -49,14 +49,15 @@ constexpr bool is_of_tall_columns(const Tuning& tuning) {
 constexpr bool is_of_tall_sectors(const Tuning& tuning) {
   return tuning.unroll == rows_of_tall_sectors(2) || tuning.unroll == rows_of_tall_sectors(4);
 }
-/// Columns of which registers keep a part, or might, in panels that overlap or in others.
-inline bool keeps_tall_sectors(const Step& step) {
-  return step.kernel.body == Body::columns && step.kernel.residency == Residency::registers &&
-         is_of_tall_sectors(step.kernel.tuning);
-}
+/// Columns of which registers keep a part, or might.
 inline bool keeps_tall_columns(const Step& step) {
-  return keeps_tall_sectors(step) || (step.kernel.body == Body::columns && is_of_tall_columns(step.kernel.tuning) &&
-                                      step.kernel.residency == Residency::registers);
+  const KernelKey& kernel = step.kernel;
+  return kernel.body == Body::columns && kernel.residency == Residency::registers &&
+         (is_of_tall_columns(kernel.tuning) || is_of_tall_sectors(kernel.tuning));
+}
+/// Those of them in panels that overlap.
+inline bool keeps_tall_sectors(const Step& step) {
+  return keeps_tall_columns(step) && is_of_tall_sectors(step.kernel.tuning);
 }
 
 /// What memory writes at least.

@@ -190,19 +190,7 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
   return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
 }
 
-// Columns of which registers keep a part, in panels that overlap.
-template <class Line, class F, class Sink>
-Kernel tall_by_sectors(Scope scope) {
-  if constexpr (Line::kSize == kTallColumns && sizeof(typename Line::Value) == sizeof(float) &&
-                std::is_same_v<typename Sink::Out, typename Line::Element>) {
-    using Tuning = Tuned<kTallThreads, rows_of_tall_sectors(sizeof(typename Line::Element)), 2>;
-    return scope == Scope::cluster ? Kernel(tall_sectors<Line, F, Sink, Sharers<Tuning>, Tuning>)
-                                   : Kernel(tall_sectors<Line, F, Sink, OneBlock, Tuning>);
-  }
-  return nullptr;
-}
-
-// The same in others where rows are whole packs; nothing where buffers begin elsewhere in a pack.
+// Columns of which registers keep a part; nothing where buffers begin elsewhere in a pack.
 template <class Line, class F, class Sink>
 Found tall(Scope scope) {
   static_assert(Line::kSize == kTallColumns);
@@ -216,8 +204,15 @@ Found tall(Scope scope) {
 // The same of rows that begin anywhere in a pack.
 template <class Columns, class F, class Sink>
 Found uneven_columns(const KernelKey& key) {
+  using Line = InLine<Columns>;
   Found found = kernel<Body::columns, Apart<Columns>, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
-  if (key.residency == Residency::registers) found.tall_sectors = tall_by_sectors<InLine<Columns>, F, Sink>(key.scope);
+  if constexpr (Columns::kSize == kTallColumns && sizeof(typename Columns::Value) == sizeof(float) &&
+                std::is_same_v<typename Sink::Out, typename Columns::Element>) {
+    using Tuning = Tuned<kTallThreads, rows_of_tall_sectors(sizeof(typename Columns::Element)), 2>;
+    if (key.residency == Residency::registers)
+      found.tall_sectors = key.scope == Scope::cluster ? Kernel(tall_sectors<Line, F, Sink, Sharers<Tuning>, Tuning>)
+                                                       : Kernel(tall_sectors<Line, F, Sink, OneBlock, Tuning>);
+  }
   return found;
 }
 
