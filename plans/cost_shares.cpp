@@ -66,7 +66,7 @@ double run_bytes(const Step& step) {
 
 double one_by_one(const Step& step) {
   if (travels_in_packs(step)) return 1;
-  if (step.kernel.body == Body::columns) return has_uneven_rows(step) ? kElementsOfUnevenColumns : kElementsOfColumns;
+  if (step.kernel.body == Body::columns) return has_even_rows(step) ? kElementsOfColumns : kElementsOfUnevenColumns;
   if (step.reduced.size() < 2) return kElementsOfRows;
   return kElementsOfRuns * (size_bytes(step.kernel.input) == 2 ? kHalfElementsOfRuns : 1);
 }
@@ -87,7 +87,8 @@ bool is_of_cut_lines(const Step& step) {
 // often than it is written.
 double share_of_tall_sectors(const Step& step, bool half) {
   const double read = static_cast<double>(columns_read(step)) / static_cast<double>(step.kept.back().size);
-  return 2 * kTallSectors / (1 + read) * (half ? kHalfTallSectors : 1);
+  const double across = rows_begin_alike(step, kTallColumns) ? 1 : half ? kHalfTallAcross : kTallAcross;
+  return 2 * kTallSectors / (1 + read) * (half ? kHalfTallSectors : 1) * across;
 }
 
 double travelling_efficiency(const Step& step, double blocks) {
@@ -127,8 +128,16 @@ double share_of_runs(const Step& step) {
 
 // Of rows of several panels that are whole packs, but no whole sectors.
 double share_of_sectors(const Step& step) {
-  const bool cuts = !overlaps(step) && panels(step) > 1 && !has_uneven_rows(step) && !are_whole_sectors(step);
+  const bool cuts = !overlaps(step) && panels(step) > 1 && has_even_rows(step) && !are_whole_sectors(step);
   return cuts ? on_stairs(kCutSectors, step.kernel.tuning.panel_bytes) : 1;
+}
+
+// Columns of which registers keep all rows. Those apart of f32 are read as lines, and so written where rows are whole
+// sectors.
+double share_in_registers(const Step& step, bool half) {
+  if (has_even_rows(step)) return share_of_sectors(step);
+  return !half && are_whole_sectors(step) ? kApartInRegisters
+                                          : on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes);
 }
 
 double share_of_short_runs(const Step& step) {
@@ -172,6 +181,12 @@ bool maps_uneven_rows(const Step& step) {
          has_uneven_rows_of_runs(step);
 }
 
+// Whether neighbouring columns are mapped to neighbours that begin elsewhere in a pack, from one row to the next.
+bool maps_across(const Step& step) {
+  return step.kernel.body == Body::elementwise && step.reduced.size() == 1 && !step.kept.empty() &&
+         step.kept.back().in == 1 && step.kept.back().out == 1 && !rows_begin_alike(step, pack_of(step.kernel.input));
+}
+
 // Whether what lies side by side are few columns, and elements between them are others'.
 bool maps_narrow_lines(const Step& step) {
   if (step.kernel.body != Body::elementwise || step.kept.empty() || step.kept.back().in != 1) return false;
@@ -213,9 +228,11 @@ double share_of_strided_columns(const Step& step, bool half) {
 double share_of_columns(const Step& step, bool half) {
   const bool in_runs = half && step.reduced.size() > 1;
   if (step.kernel.source == SourceKind::strided) return share_of_strided_columns(step, half);
-  if (!has_uneven_rows(step)) return share_of_sectors(step);
+  if (has_even_rows(step)) return share_of_sectors(step);
   if (step.kernel.scope == Scope::grid) return kUnevenInGrid;
-  if (step.kernel.scope == Scope::cluster) return in_runs ? kHalfUnevenRunsInCluster : kUnevenInCluster;
+  const double across =
+      half && step.reduced.size() == 1 && !rows_begin_alike(step, kTallColumns) ? kHalfAcrossInCluster : 1;
+  if (step.kernel.scope == Scope::cluster) return in_runs ? kHalfUnevenRunsInCluster : kUnevenInCluster * across;
   return kUnevenColumns * (in_runs ? kHalfUnevenRunsInBlock : 1);
 }
 
@@ -275,6 +292,7 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (maps_uneven_rows(step))
     return on_stairs(kMapOfUnevenRows, static_cast<double>(step.kept.back().size)) *
            (size_bytes(step.kernel.input) == 2 ? kHalfMapOfUnevenRows : 1);
+  if (maps_across(step)) return size_bytes(step.kernel.input) == 2 ? kHalfMapAcross : kMapAcross;
   if (step.kernel.body == Body::permute && crosses(step)) return kPermuteShare;
   if (moves_runs(step)) return share_of_moved_runs(step);
   const bool half = size_bytes(step.kernel.input) == 2;
@@ -312,9 +330,7 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (keeps_tall_columns(step))
     return kTallPanels * (half ? kHalfTallPanels : 1) *
            (half && cuts_many_sectors(step) ? kHalfCutSectors : share_of_sectors(step));
-  if (step.kernel.residency == Residency::registers)
-    return has_uneven_rows(step) ? on_stairs(kUnevenInRegisters, step.kernel.tuning.panel_bytes)
-                                 : share_of_sectors(step);
+  if (step.kernel.residency == Residency::registers) return share_in_registers(step, half);
   const double uneven = share_of_columns(step, half);
   if (reads_twice(step))
     return uneven * on_stairs(kColumnsAgain, blocks.of_multiprocessor) * (half ? kHalfColumnsAgain : 1) *

@@ -49,12 +49,15 @@ inline constexpr Index kMuchBeyondBytes = 32 * 1024;
 /// 1024 rows 0.95 and 0.84; bf16 0.94 and 0.85, 0.86 and 0.77. By two blocks of a cluster 2048 rows 0.89 and 0.79, bf16
 /// 0.73, by four 4096 rows 0.83 and 0.78, bf16 0.70 and 0.69, by eight 8192 rows bf16 0.62.
 inline constexpr double kTallPanels = 0.98, kHalfTallPanels = 0.91;
-inline constexpr StairRow kTallByCluster[] = {{2, 0.90}, {4, 0.85}, {1e300, 0.79}};
+inline constexpr StairRow kTallByCluster[] = {{2, 0.90}, {4, 0.88}, {1e300, 0.79}};
 inline constexpr double kHalfTallByCluster = 0.96;
 /// Of rows that begin anywhere in a pack, beside a column read as often as panels overlap: f32 [300,200001] and
 /// [512,131071] axis 0 0.81 and 0.79 of a copy, [64,512,2047] and [2048,577,49] axis 1 0.85 and 0.78; by four blocks
 /// [1000,65001] and [64,1000,1001] 0.72 and 0.74; bf16 [300,400001] 0.70, by two blocks [64,577,2001] 0.62.
 inline constexpr double kTallSectors = 0.90, kHalfTallSectors = 0.92, kTallSectorsByCluster = 0.89;
+/// And where results begin elsewhere in a pack than elements: [1024,65535] of rows of 2^16 f32 0.70 of a copy, bf16
+/// 0.40.
+inline constexpr double kTallAcross = 0.88, kHalfTallAcross = 0.75;
 inline constexpr StairRow kColumnShareByCluster[] = {{2, 0.92}, {4, 0.86}, {8, 0.84}, {16, 0.62}};
 inline constexpr double kHalfColumnsByCluster = 0.92;  // bf16 [4096,16384] axis 0 122 us, 110 in a grid
 /// The last row is one row of 2^22 elements in all blocks, which wait once, not once a tile.
@@ -83,6 +86,9 @@ inline constexpr double kHalfUnevenRowsOfRuns = 0.6;
 /// 596 us, f32 [33,2000,41,33] 1198.
 inline constexpr StairRow kMapOfUnevenRows[] = {{64, 0.25}, {1e300, 0.5}};
 inline constexpr double kHalfMapOfUnevenRows = 0.7, kHalfUnevenRunsInBlock = 0.5;
+/// And of rows along one axis whose results begin elsewhere in a pack: [2048,32767] of rows of 2^15 f32 417 us in two
+/// launches, where both begin alike 225, bf16 325 and 113.
+inline constexpr double kMapAcross = 0.45, kHalfMapAcross = 0.28;
 /// Lines of less than a sector with gaps, mapped by columns: log_softmax f32 of [255,513,2,20,6] over axes 1 and 3 1172
 /// us so, 351 in clusters; [6,20,63,1024,5] over 0, 1 and 4 1980.
 inline constexpr double kMapOfNarrowLines = 0.15;
@@ -197,12 +203,17 @@ inline constexpr StairRow kStatesOfSmallTiles[] = {{1 << 10, 0.15}, {1 << 11, 0.
 inline constexpr double kUnevenColumns = 0.54;
 inline constexpr double kUnevenInCluster = 0.46;          // [4097,16384] axis 0 0.48 instead of 0.71
 inline constexpr double kHalfUnevenRunsInCluster = 0.16;  // f16 [4,33,1500,48,5] over axes 2 and 4 295 us, 90 MiB
+inline constexpr double kHalfAcrossInCluster = 0.66;      // bf16 [2048,32767] of rows of 2^15 408 us, split 325
 inline constexpr double kUnevenInGrid = 0.36;             // 0.17 instead of 0.46; of 8 MiB two launches are sooner
 inline constexpr double kUnevenInTwo = 0.86;
 
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
 /// 256 and 512 rows 0.85, 0.89, 0.85, 0.71, 0.66, 0.65 and 0.46 of a copy; even ones 0.82 to 0.95 (sweep.csv).
 inline constexpr StairRow kUnevenInRegisters[] = {{128, 0.50}, {256, 0.68}, {512, 0.70}, {1024, 0.80}, {1e300, 0.93}};
+
+/// Of f32 with results of whole sectors, from rows of 4097 or 5001: [64,512,4096] and [64,197,5000] axis 1 0.91 and
+/// 0.96 of a copy, far ones 0.83.
+inline constexpr double kApartInRegisters = 0.96;
 
 /// Where panels overlap so that each sector is written by one block, and where they are whole packs but cut sectors, by
 /// bytes of a panel's row: 256 rows of odd length 0.90 of a copy, of whole sectors 0.91, of packs 0.80; of 512 rows

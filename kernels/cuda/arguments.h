@@ -119,11 +119,11 @@ struct Arguments {
   Divider by_panels = {};
   int widest_panel = 1;  ///< columns: elements side by side, at most
   int rows_of_lane = 1;  ///< columns that wait in registers: of a lane, at most; others have one less
-  int phase = 0;         ///< columns: elements by which panels begin before the axis, so that packs are aligned
-  Index columns = 1;     ///< columns: outputs of a whole panel, or of a line in bundles; what a group's part leaves
-                         ///< states of;
-                         ///< elementwise: of rows that are one line together, or 0
-  Index tail = 0;        ///< elementwise: elements of the last of rows that were joined, if it is shorter
+  int phase = 0;  ///< columns: elements by which panels begin before the axis, so that packs are aligned, or sectors
+  Index columns = 1;  ///< columns: outputs of a whole panel, or of a line in bundles; what a group's part leaves
+                      ///< states of;
+                      ///< elementwise: of rows that are one line together, or 0
+  Index tail = 0;     ///< elementwise: elements of the last of rows that were joined, if it is shorter
 
   AxisGroup walk;
   std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks

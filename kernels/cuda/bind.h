@@ -89,6 +89,7 @@ struct Cover {
 struct SectorPanels {
   int width = 0, lanes = 1, lane_bits = 0, rows_of_lane = 1, group_bits = 0;
   bool any_phase = false;  ///< results may begin elsewhere in a pack than elements
+  bool shifted = false;    ///< none overlaps: rows are whole sectors, and panels begin where results do in one
   Index panels = 1, tiles = 1;
   Divider by_panels = {};
   Index out_from = 0, out_to = 0;  ///< elements of the output lie so far from its first one

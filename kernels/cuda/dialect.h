@@ -56,6 +56,15 @@ __device__ inline int made_anew(int number) {
   return number;
 }
 
+/// Bits [by, by + 32) of two words; `by` is less than 32.
+__device__ inline std::uint32_t word_across(std::uint32_t low, std::uint32_t high, unsigned by) {
+#ifdef __CUDA_ARCH__
+  return __funnelshift_r(low, high, by);
+#else
+  return static_cast<std::uint32_t>((std::uint64_t{high} << 32 | low) >> by);
+#endif
+}
+
 /// 0, which compilers do not know to be: grids have two sides.
 __device__ inline unsigned nothing() {
 #ifdef __CUDACC__

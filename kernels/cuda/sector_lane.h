@@ -1,7 +1,8 @@
 // What a lane has of a panel of rows that begin anywhere in a sector. Panels overlap: each sector of results is written
 // by one block, so it folds up to a sector of columns more than it writes of a row, whose results begin with the first
 // sector that begins in the panel and end where those of the next panel begin. Writes alone take 2.3 times as long
-// where panels of 128 bytes begin anywhere in a sector (docs/measurements/gpu-history.md).
+// where panels of 128 bytes begin anywhere in a sector (docs/measurements/gpu-history.md). Of rows that are whole
+// sectors none overlaps: they begin before the axis, as far as results begin behind a sector.
 #pragma once
 #include <ndfold/kept_columns.h>
 
@@ -13,7 +14,7 @@
 namespace ndfold::cuda {
 
 /// A lane's pack of the rows whose results begin where those of `row` do in a pack; kSectors: in a sector, so that
-/// lanes side by side load whole ones, where elements begin alike.
+/// lanes side by side store whole ones, and load them where elements begin alike.
 template <class Source, class Out, bool kSectors>
 struct SectorLane {
   using Element = typename Source::Element;
@@ -29,7 +30,8 @@ struct SectorLane {
 
   __device__ SectorLane(const Arguments& step, Index tile, Index row) : width_(step.widest_panel) {
     const AxisNumbers &axis = step.lane_axis, &rows = step.walk.near[0];
-    const Index outer = quotient(tile, step.by_panels), panel = tile - outer * step.panels, start = panel * width_;
+    const Index outer = quotient(tile, step.by_panels), panel = tile - outer * step.panels;
+    const Index start = panel * width_ - (kSectors ? step.phase : 0);
     const Offsets base = offsets(step, step.tile, outer);
     in = base.in + row * rows.in + start;
     out = base.out + row * rows.out + start;
@@ -54,6 +56,11 @@ struct SectorLane {
   /// Whether its packs of `count` rows, `hop` elements apart, are all the tensor's.
   __device__ bool is_within(const Arguments& step, int count, Index hop) const {
     return in >= step.reach_from && in + (count - 1) * hop + kSize - 1 <= step.reach_to;
+  }
+  /// Whether whole words around them are.
+  __device__ bool is_far_within(const Arguments& step, int count, Index hop) const {
+    constexpr int kAround = sizeof(std::uint32_t) / sizeof(Element) - 1;
+    return in - kAround >= step.reach_from && in + (count - 1) * hop + kSize - 1 + kAround <= step.reach_to;
   }
   /// Some of an axis, if not all.
   __device__ bool is_whole() const { return low == 0 && high == kSize; }

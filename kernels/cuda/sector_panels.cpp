@@ -37,25 +37,40 @@ StepKernel kept_kernel(const Step& step, const Found& found, Bound& bound, Index
   return {found.sectors, std::max<Index>(kExchangeBytes, bytes), step.launch.block};
 }
 
+// More than four small blocks have room for on any multiprocessor.
+constexpr Index kMuchBeyond = 48 * 1024;
+
 // Columns of which registers keep a part. Where buffers do not suit, the usual kernel has room for all that a block
 // has.
 StepKernel tall_kernel(const Step& step, const Found& found, Bound& bound, Index width) {
-  const Index threads = step.launch.block;
-  const Index lanes = lanes_of_tall_sectors(width, step.kept.back().size, bound.element_bytes);
-  const bool fits = lanes * kTallColumns <= threads && threads / lanes % rows_of_sector(bound.element_bytes) == 0 &&
-                    rows_begin_alike(step, kTallColumns);
-  if (!fits) return {};
+  const Index element = bound.element_bytes;
+  const Index lanes =
+      bound.sectors.shifted ? width / kTallColumns : lanes_of_tall_sectors(width, step.kept.back().size, element);
+  Index threads = step.launch.block;
+  const auto beyond = [&] {
+    const Index rows = step.part - threads / lanes * rows_of_tall_sectors(element);
+    return std::max<Index>(0, rows) * lanes * kTallColumns * element;
+  };
+  if (beyond() > kMuchBeyond) threads = kTallThreads;
+  if (lanes * kTallColumns > threads || threads / lanes % rows_of_sector(element) != 0) return {};
   bound.sectors.any_phase = true;
   bound.sectors.lanes = static_cast<int>(lanes);
   bound.sectors.lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes));
   const Index each = std::min<Index>(kWarp, threads / (lanes * kTallColumns));  // lanes that fold a column of all slots
   bound.sectors.group_bits = std::countr_zero(static_cast<std::uint64_t>(each));
-  const Index shared =
-      step.launch.shared_bytes + tall_sectors_bytes(threads, lanes, bound.launch.cluster, bound.element_bytes);
+  const Index shared = beyond() + tall_sectors_bytes(threads, lanes, bound.launch.cluster, element);
   Arguments& to = bound.arguments;
-  to.tile_bytes = to.part * lanes * kTallColumns * bound.element_bytes;
+  to.tile_bytes = to.part * lanes * kTallColumns * element;
   bound.kernel(KernelOf::all).shared_bytes = kExchangeBytes + to.tile_bytes;
-  return {found.tall_sectors, shared, step.launch.block};
+  return {found.tall_sectors, shared, static_cast<int>(threads)};
+}
+
+// Whether rows of results are whole sectors.
+bool are_whole_sectors(const Step& step, Index element_bytes) {
+  const Index unit = rows_of_sector(element_bytes);
+  const auto is_whole = [&](const Axis& axis) { return axis.out % unit == 0; };
+  return std::all_of(step.reduced.begin(), step.reduced.end(), is_whole) &&
+         std::all_of(step.kept.begin(), step.kept.end() - 1, is_whole);
 }
 
 StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
@@ -67,10 +82,14 @@ StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
 }  // namespace
 
 StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound) {
-  if (step.kernel.body != Body::columns || step.kept.empty() || step.reduced.size() != 1) return {};
+  const bool in_line =
+      step.reduced.size() == 1 && !step.kept.empty() && step.kept.back().in == 1 && step.kept.back().out == 1;
+  if (step.kernel.body != Body::columns || !in_line) return {};
   const Index size = step.kept.back().size, width = step.kernel.tuning.panel_bytes / bound.element_bytes;
   const bool alone = keeps_tall_sectors(step) && width == size;
-  if (!alone && !is_width_by_sectors(width, bound.element_bytes)) return {};
+  const bool shifted = found.tall_sectors != nullptr && std::has_single_bit(static_cast<std::uint64_t>(width)) &&
+                       are_whole_sectors(step, bound.element_bytes);
+  if (!alone && !shifted && !is_width_by_sectors(width, bound.element_bytes)) return {};
   const Reach in_kept = reach_of(step.kept), in_reduced = reach_of(step.reduced),
               out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);
   Arguments& to = bound.arguments;
@@ -83,6 +102,7 @@ StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound)
                    .by_panels = divide_by(panels),
                    .out_from = out_kept.low + out_reduced.low,
                    .out_to = out_kept.high + out_reduced.high};
+  bound.sectors.shifted = shifted;
   if (found.tall_sectors != nullptr) return tall_kernel(step, found, bound, width);
   const Index pack = Index{kVectorBytes} / bound.element_bytes;
   return travels_by_sectors(step) && step.kernel.residency == Residency::ring ? travelling_kernel(step, found, pack)
@@ -94,9 +114,22 @@ bool suits_sectors(const Bound& bound, const Arguments& to) {
   const auto in = reinterpret_cast<std::intptr_t>(to.in), out = reinterpret_cast<std::intptr_t>(to.out);
   const bool apart = in + (to.reach_to + 1) * element <= out + bound.sectors.out_from * element ||
                      out + (bound.sectors.out_to + 1) * element <= in + to.reach_from * element;
-  const bool alone = bound.sectors.panels == 1;  // what a block reads nobody else writes
+  const bool alone = bound.sectors.panels == 1 || bound.sectors.shifted;  // what a block folds nobody else writes
   return (apart || alone) && (bound.sectors.any_phase || (in - out) % kVectorBytes == 0);
 }
+
+namespace {
+
+void shift_panels(const Bound& bound, Arguments& to) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(to.out) % kSectorBytes;
+  to.phase = static_cast<int>(begin) / static_cast<int>(bound.element_bytes);
+  if (to.phase == 0) return;
+  to.panels = ceil_divide(to.lane_axis.size + to.phase, to.widest_panel);
+  to.by_panels = divide_by(to.panels);
+  to.tiles = to.tiles / bound.sectors.panels * to.panels;
+}
+
+}  // namespace
 
 void take_sectors(const Bound& bound, Arguments& to) {
   const SectorPanels& sectors = bound.sectors;
@@ -106,9 +139,11 @@ void take_sectors(const Bound& bound, Arguments& to) {
   to.lane_bits = sectors.lane_bits;
   to.rows_of_lane = sectors.rows_of_lane;
   to.group_bits = sectors.group_bits;
+  to.phase = 0;
   to.panels = sectors.panels;
   to.by_panels = sectors.by_panels;
   to.tiles = sectors.tiles;
+  if (sectors.shifted) shift_panels(bound, to);
 }
 
 }  // namespace ndfold::cuda

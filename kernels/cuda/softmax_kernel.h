@@ -190,7 +190,19 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
   return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
 }
 
-// Columns of which registers keep a part; nothing where buffers begin elsewhere in a pack.
+// The same step where panels are by sectors, of rows of which registers keep a part.
+template <class Line, class F, class Sink>
+Found with_tall_sectors(Scope scope, Found found) {
+  if constexpr (Line::kSize == kTallColumns && sizeof(typename Line::Value) == sizeof(float) &&
+                std::is_same_v<typename Sink::Out, typename Line::Element>) {
+    using Tuning = Tuned<kTallThreads, rows_of_tall_sectors(sizeof(typename Line::Element)), 2>;
+    found.tall_sectors = scope == Scope::cluster ? Kernel(tall_sectors<Line, F, Sink, Sharers<Tuning>, Tuning>)
+                                                 : Kernel(tall_sectors<Line, F, Sink, OneBlock, Tuning>);
+  }
+  return found;
+}
+
+// Columns of which registers keep a part.
 template <class Line, class F, class Sink>
 Found tall(Scope scope) {
   static_assert(Line::kSize == kTallColumns);
@@ -198,22 +210,15 @@ Found tall(Scope scope) {
   Found found = kernel<Body::columns, Line, F, NearScope, Sink, InShared, kThreads, kFewLoads, 2>();
   found.tall_columns = scope == Scope::cluster ? Kernel(tall_columns<Line, F, Sink, Sharers<Tuning>, Tuning>)
                                                : Kernel(tall_columns<Line, F, Sink, OneBlock, Tuning>);
-  return found;
+  return with_tall_sectors<Line, F, Sink>(scope, found);
 }
 
 // The same of rows that begin anywhere in a pack.
 template <class Columns, class F, class Sink>
 Found uneven_columns(const KernelKey& key) {
-  using Line = InLine<Columns>;
-  Found found = kernel<Body::columns, Apart<Columns>, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
-  if constexpr (Columns::kSize == kTallColumns && sizeof(typename Columns::Value) == sizeof(float) &&
-                std::is_same_v<typename Sink::Out, typename Columns::Element>) {
-    using Tuning = Tuned<kTallThreads, rows_of_tall_sectors(sizeof(typename Columns::Element)), 2>;
-    if (key.residency == Residency::registers)
-      found.tall_sectors = key.scope == Scope::cluster ? Kernel(tall_sectors<Line, F, Sink, Sharers<Tuning>, Tuning>)
-                                                       : Kernel(tall_sectors<Line, F, Sink, OneBlock, Tuning>);
-  }
-  return found;
+  const Found found = kernel<Body::columns, Apart<Columns>, F, NearScope, Sink, InShared, kFewThreads, kFewLoads, 3>();
+  if (key.residency != Residency::registers) return found;
+  return with_tall_sectors<InLine<Columns>, F, Sink>(key.scope, found);
 }
 
 // A softmax: tiles wait in shared memory, or are read again where there is no room; lines may wait in registers.

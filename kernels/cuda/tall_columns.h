@@ -35,6 +35,16 @@ class RowsBeyond {
 #pragma unroll kTogether
     for (int row = kKept; row < count_; ++row, place += threads_of_block()) visit(*place);
   }
+  /// What load(row, how many are left) says of some at a time.
+  template <class Load>
+  __device__ void bring(const Load& load) const {
+    P* place = places_;
+    for (int row = kKept; row < count_;) {
+      const auto some = load(row, count_ - row);
+      for (const auto& pack : some.of)
+        if (row++ < count_) *place = std::bit_cast<P>(pack), place += threads_of_block();
+    }
+  }
 
  private:
   int count_;

@@ -1,12 +1,13 @@
 // tall_columns.h where rows begin anywhere in a sector of memory, in panels that overlap (sector_lane.h). Rows of a
 // slot of lanes begin alike in a sector, so that a lane writes all of them or none.
 #pragma once
+#include "kernels/cuda/load_across.h"
 #include "kernels/cuda/sector_lane.h"
 #include "kernels/cuda/tall_columns.h"
 
 namespace ndfold::cuda {
 
-/// WholeRows, of which lanes write some, and load packs of those that begin where packs do and are all the tensor's.
+/// WholeRows, of which lanes write some, and load packs of those whose packs are all the tensor's.
 template <class Source, class Out>
 class RowsBySectors : public WholeRows<Source, Out> {
   using Whole = WholeRows<Source, Out>;
@@ -18,24 +19,33 @@ class RowsBySectors : public WholeRows<Source, Out> {
       : Whole{reinterpret_cast<const Element*>(step.in) + lane.in, reinterpret_cast<Out*>(step.out) + lane.out,
               lane.folds ? of_slot : 0, slots, step.walk.near[0]},
         writes_(lane.writes(lane.in_sector)),
-        packs_(lane.is_within(step, this->count, slots * step.walk.near[0].in) && is_aligned<P>(this->from)),
+        loads_(loads_of(step, lane)),
         low_(lane.low),
         high_(lane.high) {}
 
   template <class Loaded, int kRows>
   __device__ void load(Loaded (&packs)[kRows]) const {
-    if (packs_) return Whole::load(packs);
+    if (loads_ == Loads::packs) return Whole::load(packs);
     const Element* at = this->from;
     const Index bytes = bytes_apart<Element>(this->hop());
+    if (loads_ == Loads::across) return load_all_across<Source>(at, bytes, this->count, packs);
 #pragma unroll
     for (int k = 0; k < kRows; ++k, at = moved(at, bytes))
       if (k < this->count) packs[k] = std::bit_cast<Loaded>(load_some<Source>(at, low_, high_));
   }
   template <class Beyond>
   __device__ void ask(const Beyond& beyond) const {
-    if (packs_) return Whole::ask(beyond);
+    if (loads_ == Loads::packs) return Whole::ask(beyond);
     auto turn = this->asked(Beyond::kFirst);
-    beyond.visit([&](P& place) { ask_elements(turn.next(), &place, low_, high_); });
+    if (loads_ == Loads::some)
+      beyond.visit([&](P& place) { ask_elements(turn.next(), &place, low_, high_); });
+    else if constexpr (sizeof(Element) == sizeof(float))
+      beyond.visit([&](P& place) { ask_elements(turn.next(), &place); });
+    else
+      beyond.bring([&](int row, int left) {
+        const Index bytes = this->hop() * Index{sizeof(Element)};
+        return load_rows_across<Source>(moved(this->from, row * bytes), bytes, left);
+      });
     end_copies();
   }
   __device__ bool writes() const { return writes_; }
@@ -47,6 +57,20 @@ class RowsBySectors : public WholeRows<Source, Out> {
   }
 
  private:
+  /// Whole packs; words that hold them, wherever they begin; or some elements, one by one.
+  enum class Loads { packs, across, some };
+
+  __device__ Loads loads_of(const Arguments& step, const SectorLane<Source, Out, true>& lane) const {
+    if (step.phase > 0 && !lane.is_whole()) return Loads::some;  // in place, others write what lies around
+    const Index hop = this->hop();                               // whole sectors
+    if (is_aligned<P>(this->from) && lane.is_within(step, this->count, hop)) return Loads::packs;
+    return lane.is_far_within(step, this->count, hop) ? Loads::across : Loads::some;
+  }
+
+  static __device__ void ask_elements(const Element* at, P* place) {
+#pragma unroll
+    for (int c = 0; c < Source::kSize; ++c) copy_later(&place->at[c], at + c);
+  }
   // Elements [low, high) of a pack; of 16 bits at once, for no copy is so short. Not inlined: it would take registers.
   [[gnu::noinline]] static __device__ void ask_elements(const Element* at, P* place, int low, int high) {
 #pragma unroll
@@ -60,7 +84,8 @@ class RowsBySectors : public WholeRows<Source, Out> {
     }
   }
 
-  bool writes_, packs_;
+  bool writes_;
+  Loads loads_;
   int low_, high_;
 };
 
@@ -139,7 +164,10 @@ class SectorMeeting {
  private:
   __device__ int pitch() const { return kBefore + step_.lanes * kColumns; }
   /// Columns of a panel whose states somebody wants.
-  __device__ int wanted() const { return step_.widest_panel + (step_.panels > 1 ? kBefore - 1 : 0); }
+  __device__ int wanted() const {
+    const int folded = step_.widest_panel + (step_.panels > 1 ? kBefore - 1 : 0), all = step_.lanes * kColumns;
+    return folded < all ? folded : all;  // panels that do not overlap are as wide as lanes
+  }
   __device__ A* wholes(int which) const { return slots_ + ((threads_of_block() >> step_.lane_bits) + which) * pitch(); }
   __device__ void read_wholes(int which, A (&numbers)[kColumns]) const {
     const A* const mine = wholes(which) + at_;

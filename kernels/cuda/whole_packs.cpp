@@ -1,5 +1,6 @@
 #include "kernels/cuda/whole_packs.h"
 
+#include <ndfold/kept_columns.h>
 #include <ndfold/travelling.h>
 
 #include "kernels/cuda/catalog.h"
@@ -262,7 +263,8 @@ StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bou
 
 StepKernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.residency == Residency::ring) return kernel_of_travelling(step, found, bound);
-  if (found.tall_columns != nullptr) return kernel_of_tall_columns(found, bound);
+  if (found.tall_columns != nullptr)
+    return keeps_tall_sectors(step) ? StepKernel{} : kernel_of_tall_columns(found, bound);
   if (bound.begins_alike && are_long_lines(found, bound)) {
     bound.begins_anywhere = true;
     return {found.long_lines, bound.launch.shared_bytes};

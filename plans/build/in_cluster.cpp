@@ -78,7 +78,7 @@ constexpr int kMostOfUnevenHalves = 4;
 bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
   if (Step alone = step; keep_tall_columns(alone, device) && !cuts_many_sectors(alone)) return false;
   const Step whole = step;
-  const bool half = size_bytes(whole.kernel.input) < 4, uneven = has_uneven_rows(whole);
+  const bool half = size_bytes(whole.kernel.input) < 4, uneven = !has_even_rows(whole);
   const int wide = whole.kernel.tuning.cluster_blocks;
   const int most = !uneven ? wide : half ? std::min(wide, kMostOfUnevenHalves) : 2 * wide;
   Index fewest = 0;

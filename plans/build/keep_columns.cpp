@@ -21,7 +21,7 @@ Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(ste
 // copy, registers at 0.88.
 Index narrowest_kept_bytes(const Step& step) {
   constexpr Index kLineBytes = 128;
-  return element_bytes(step) < 4 || has_uneven_rows(step) ? kLineBytes : 2 * kLineBytes;
+  return element_bytes(step) < 4 || !has_even_rows(step) ? kLineBytes : 2 * kLineBytes;
 }
 
 bool suits_registers(const Step& step, const DeviceFacts& device) {
@@ -62,15 +62,22 @@ bool pays_for_overlap(const Step& step, Index columns_of_lanes, const DeviceFact
          (!narrow || step.kept.back().size * element_bytes(step) >= device.cache_bytes / kRowsOfCache);
 }
 
+// Rows along one axis, of columns that are neighbours on both sides.
+bool is_line_of_neighbours(const Step& step) {
+  return step.reduced.size() == 1 && step.kept.back().in == 1 && step.kept.back().out == 1;
+}
+
 // Whether panels of columns along one axis may overlap, of so many lanes and slots: packs of a slot's rows lie alike.
 bool may_overlap(const Step& step, Index lanes, Index slots, Index pack, const DeviceFacts& device) {
   return step.reduced.size() == 1 && lanes >= device.lanes && step.kept.back().size > lanes * pack &&
          slots * step.reduced.back().in % pack == 0 && rows_begin_alike(step, pack);
 }
 
-// Columns of a panel of so many that lanes have: all of a row, or panels overlap. 0: lanes have too many.
+// Columns of a panel of so many that lanes have: those where rows are whole sectors, all of a row, or panels overlap.
+// 0: lanes have too many.
 Index width_of_tall_sectors(const Step& step, Index columns) {
   const Index element = element_bytes(step), size = step.kept.back().size;
+  if (are_whole_sectors(step)) return columns;
   if (size + rows_of_sector(element) - 1 <= columns) return size;
   const Index width = width_by_sectors(columns, element);
   return size > columns && is_width_by_sectors(width, element) ? width : 0;
@@ -79,10 +86,18 @@ Index width_of_tall_sectors(const Step& step, Index columns) {
 // Of a row in panels so wide that overlap, or have more lanes than columns.
 Index columns_read_by_sectors(const Step& step, Index width) {
   const Index size = step.kept.back().size;
+  if (are_whole_sectors(step)) return round_up(size, width);
   return ceil_divide(size, width) * lanes_of_tall_sectors(width, size, element_bytes(step)) * kTallColumns;
 }
 
 }  // namespace
+
+bool has_even_rows(const Step& step) {
+  const bool neighbours = step.kernel.source == SourceKind::dense && !step.kept.empty() && step.kept.back().in == 1 &&
+                          step.kept.back().out == 1;
+  if (!neighbours || !maps_elements(step.kernel.sink)) return !has_uneven_rows(step);
+  return !has_uneven_rows(step) && rows_begin_alike(step, step.kernel.tuning.vector_bytes / element_bytes(step));
+}
 
 bool are_whole_sectors(const Step& step) {
   return are_whole(step, kSectorBytes / static_cast<Index>(size_bytes(step.kernel.output)));
@@ -128,14 +143,14 @@ bool leaves_room(const Step& step, Index threads, Index bytes, const DeviceFacts
 bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
   KernelKey& kernel = step.kernel;
   const Index element = element_bytes(step), size = step.kept.back().size, load = kTallColumns * element;
-  const bool suits = suits_registers(step, device) && device.threads_per_block >= kTallThreads &&
-                     step.reduced.size() == 1 && rows_begin_alike(step, kTallColumns);
-  if (!suits) return false;
+  if (!suits_registers(step, device) || device.threads_per_block < kTallThreads || !is_line_of_neighbours(step))
+    return false;
   Index fewest = 0;
   for (const Index columns : kTallSectorColumns) {
     const Index width = width_of_tall_sectors(step, columns);
     if (width == 0) continue;
-    const Index lanes = lanes_of_tall_sectors(width, size, element), slots = kTallThreads / lanes;
+    const Index lanes = are_whole_sectors(step) ? width / kTallColumns : lanes_of_tall_sectors(width, size, element);
+    const Index slots = kTallThreads / lanes;
     const Index beyond = std::max<Index>(0, step.part - rows_of_tall_sectors(element) * slots) * lanes * load;
     const Index meeting = tall_sectors_bytes(kTallThreads, lanes, step.launch.cluster, element);
     if (slots % rows_of_sector(element) != 0 || !leaves_room(step, kTallThreads, beyond + meeting, device)) continue;
@@ -158,7 +173,7 @@ bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
 // 128 bytes far apart, 72.2 and 75.5, and [256,256], of few panels, 2.0 and 2.8.
 bool suits_tall_panels(const Step& step, const DeviceFacts& device) {
   constexpr Index kMany = 256, kNearBytes = 16 * 1024;
-  if (has_uneven_rows(step)) return false;
+  if (!has_even_rows(step)) return false;
   if (elements(step.reduced) > kMany) return true;
   if (is_small_and_wide(step, step.kernel.tuning.panel_bytes, step.launch.grid[1], device)) return false;
   if (element_bytes(step) < 4) return true;
@@ -170,14 +185,18 @@ bool suits_tall_panels(const Step& step, const DeviceFacts& device) {
 // an H200: f32 [200,300001] axis 0 172 and 143, [256,262143] 177 and 159, [64,197,5001] axis 1 147 and 136; but
 // [128,2097151] 586 and 618, [1024,197,225] 104 and 125, [200,4097] 4.8 and 7.4, [512,2047] 6.1 and 8.9,
 // [512,8191] 17.1 and 15.9; bf16 [256,300001] 217 and 129, [128,524287] 122 and 145, and of more rows, for which they
-// have none, [300,8193] 20.7 and 9.9.
+// have none, [300,8193] 20.7 and 9.9. Where results begin elsewhere in a pack, from rows of 4097, f32 [64,512,4096]
+// axis 1 283 and 342, [64,300,4095] 375 and 203, of 5001 [64,197,4999] 146 and 166; bf16 [64,150,5000] 96 and 111,
+// [64,197,4999] 138 and 138, [64,300,4095] 395 and 160.
 bool gains_beyond(const Step& tall, const DeviceFacts& device) {
   constexpr Index kSome = 128, kMany = 256;
   const Index rows = elements(tall.reduced), size = tall.kept.back().size;
-  if (element_bytes(tall) < 4) return rows > kSome;
+  const bool across = !rows_begin_alike(tall, kTallColumns);
+  if (element_bytes(tall) < 4) return rows > (across ? kMany : kSome);
+  if (across && are_whole_sectors(tall)) return false;
   if (rows > kMany) return tall.launch.grid[1] >= device.multiprocessors;
   const bool reads_once = columns_read(tall) * 5 <= size * 6;  // but for a fifth
-  return rows > kSome && reads_once && are_beyond_cache(tall, 1, device);
+  return rows > kSome && !across && reads_once && are_beyond_cache(tall, 1, device);
 }
 
 }  // namespace
@@ -208,7 +227,7 @@ bool cuts_many_sectors(const Step& step) {
 // Where rows cut sectors, panels as wide as have room: of 128 bytes two sectors of five are cut. f32 [1000,33556] axis
 // 0 takes 118 us so, 91 with 512 bytes by four blocks; bf16 [384,174760] 111 and, with 256, 91.
 bool keep_tall_columns(Step& step, const DeviceFacts& device) {
-  if (has_uneven_rows(step)) return keep_tall_sectors(step, device);
+  if (!has_even_rows(step)) return keep_tall_sectors(step, device);
   const Index pack = step.kernel.tuning.vector_bytes / element_bytes(step), columns = panel_elements(step);
   const bool suits = suits_registers(step, device) && step.reduced.size() == 1 && rows_begin_alike(step, pack) &&
                      step.kept.back().size % pack == 0;
@@ -235,7 +254,7 @@ bool keep_columns(Step& step, const DeviceFacts& device) {
     return true;
   }
   if (!suits_registers(step, device)) return false;
-  if (Step tall = step; has_uneven_rows(step) && keep_tall_sectors(tall, device) && gains_beyond(tall, device)) {
+  if (Step tall = step; !has_even_rows(step) && keep_tall_sectors(tall, device) && gains_beyond(tall, device)) {
     step = tall;
     return true;
   }

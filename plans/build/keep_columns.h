@@ -23,6 +23,9 @@ Index columns_read(const Step& step);
 /// Lets panels that may travel overlap, where their rows end within sectors of memory; else the step is as it was.
 bool overlap_to_travel(Step& step, const DeviceFacts& device);
 
+/// Whether columns' rows are whole packs, in the input and what is mapped in the output, if the first one is.
+bool has_even_rows(const Step& step);
+
 /// Whether rows of a step's results are whole sectors of memory, or none.
 bool are_whole_sectors(const Step& step);
 

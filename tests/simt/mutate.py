@@ -182,7 +182,7 @@ MUTANTS = [
     ("sectors_end", "sector_lane.h", "behind_end_ < from", "behind_end_ < 0", "sectors"),
     ("sectors_place", "column_sectors.h", "kSize - 1 - mine_.skew + c", "kSize - 1 + c", "sectors"),
     ("sectors_row", "sector_lane.h", "before < 0 ? static_cast<int>(-before) : 0", "0", "sectors"),
-    ("sectors_reach", "sector_lane.h", "kSize - 1 <= step.reach_to", "kSize - 2 <= step.reach_to", "sectors"),
+    ("sectors_reach", "sector_lane.h", "hop + kSize - 1 <= step.reach_to", "hop + kSize - 2 <= step.reach_to", "sectors"),
     ("sectors_halves", "column_sectors.h", "half * slots_ * of_slot", "0 * half * slots_ * of_slot", "sectors"),
     ("tall_slots", "tall_sectors.h", "slot += each)", "slot += 2 * each)", "tall_sectors"),
     ("tall_place", "tall_sectors.h", "(step, lane.at, waiting)", "(step, lane.at + lane.skew, waiting)", "tall_sectors"),
@@ -190,6 +190,10 @@ MUTANTS = [
     ("tall_wanted", "tall_sectors.h", "? kBefore - 1 : 0", "? 0 : 0", "tall_sectors"),
     ("tall_beyond", "tall_columns.h", "row < count_; ++row", "row + 1 < count_; ++row", "tall_sectors"),
     ("tall_hop", "tall_columns.h", "at_ = moved(at_, apart_);", "at_ = moved(at_, 2 * apart_);", "tall_sectors"),
+    ("across_words", "load_across.h", "from = moved(from, kTogether * bytes)", "from = moved(from, bytes)", "across_sectors"),
+    ("across_reach", "sector_lane.h", "in - kAround >= step.reach_from && ", "", "across_sectors"),
+    ("across_ask", "tall_sectors.h", "copy_later(&place->at[c], at + c);\n  }\n", "copy_later(&place->at[c], at);\n  }\n",
+     "across_sectors"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
     ("words_odd", "words.h", "turn / kTurnsOfWords % 2 == 0", "turn >= 0", "travelling"),
     ("joined_meeting", "column_sharers.h", "(rows - first + each - 1)", "(rows - first + each - 2)", "joined"),
@@ -231,6 +235,8 @@ KERNELS = {
                                     "ElementSink<float>, simt::KeptTuning>"),
     "tall_sectors": ("tall_sectors.h", "tall_sectors<InLine<Elements<float, float, 4>>, Softmax<float>, "
                                        "ElementSink<float>, OneBlock, simt::TallTuning>"),
+    "across_sectors": ("tall_sectors.h", "tall_sectors<InLine<Elements<float, float, 4>>, Softmax<float>, "
+                                         "ElementSink<float>, OneBlock, simt::TallTuning>"),
     "shifted": ("shifted_columns.h", "shifted_columns<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "odd_columns": ("columns.h", "columns<Elements<float, float, 4>, folds::Sum<float>, NearScope, " + PLAIN),
     "bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "

@@ -71,6 +71,28 @@ TEST(tall_sectors, results_that_begin_elsewhere_in_a_pack) {
   EXPECT_EQ(tally.sectors, 17);
 }
 
+// Rows are whole sectors: panels begin before the axis, and do not overlap.
+TEST(tall_sectors, whole_sectors_that_begin_elsewhere) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index out_shift : {0, 1, 7, 13})
+      for (const Index in_shift : {out_shift, Index{3}})
+        for (const bool by_cluster : {false, true})
+          softmax({2, by_cluster ? 1500 : 620, type == DType::f32 ? 72 : 80}, {.axes = {1}, .scale = -0.5},
+                  by_cluster ? "columns_in_cluster" : "columns_in_block",
+                  {.type = type, .in_shift = in_shift, .out_shift = out_shift}, tally);
+  EXPECT_EQ(tally.sectors, 28);
+  EXPECT_EQ(tally.whole_packs, 4);  // neither is shifted
+}
+
+TEST(tall_sectors, whole_sectors_in_place) {
+  Tally tally;
+  Array buffer(dense(DType::f32, {2, 700, 64}), 3);
+  fill(buffer, Values::mixed);
+  run_forced(SoftmaxSpec{.axes = {1}}, buffer, buffer, small(DeviceFacts::h200(), 2), "columns_in_block", tally);
+  EXPECT_EQ(tally.sectors, 1);
+}
+
 TEST(tall_sectors, padded_rows_and_rows_in_reverse) {
   Tally tally;
   Array in(lay_out(DType::f32, {3, 260, 133}, Layout::padded, 5)),
@@ -79,6 +101,20 @@ TEST(tall_sectors, padded_rows_and_rows_in_reverse) {
   run_forced(SoftmaxSpec{.axes = {1}}, in, out, small(DeviceFacts::h200(), 2), "columns_in_block", tally);
   softmax({260, 134}, {.axes = {0}}, "columns_in_block", {.out = Layout::reversed}, tally);
   EXPECT_EQ(tally.sectors, 2);
+}
+
+TEST(tall_sectors, rows_that_begin_elsewhere_from_one_to_the_next) {
+  Tally tally;
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index columns : {133, 144})  // results of odd rows, of rows that are whole packs, or whole sectors
+      for (const bool by_cluster : {false, true}) {
+        const Index rows = by_cluster ? 1000 : 300;
+        Array in(lay_out(type, {2, rows, columns}, Layout::padded, 3)), out(dense(type, {2, rows, columns}), 1);
+        fill(in, Values::mixed);
+        run_forced(SoftmaxSpec{.axes = {1}, .scale = -0.5}, in, out, small(DeviceFacts::h200(), 2),
+                   by_cluster ? "columns_in_cluster" : "columns_in_block", tally);
+      }
+  EXPECT_EQ(tally.sectors, 7);  // f32 of whole sectors by registers alone
 }
 
 // Of several panels a block would read what another one has written.
