@@ -191,7 +191,7 @@ MUTANTS = [
     ("tall_beyond", "tall_columns.h", "row < count_; ++row", "row + 1 < count_; ++row", "tall_sectors"),
     ("tall_hop", "tall_columns.h", "at_ = moved(at_, apart_);", "at_ = moved(at_, 2 * apart_);", "tall_sectors"),
     ("across_words", "load_across.h", "from = moved(from, kTogether * bytes)", "from = moved(from, bytes)", "across_sectors"),
-    ("across_reach", "sector_lane.h", "in - kAround >= step.reach_from && ", "", "across_sectors"),
+    ("across_reach", "sector_lane.h", "kSize - 1 + kAround <= step.reach_to", "0 <= step.reach_to", "across_sectors"),
     ("across_ask", "tall_sectors.h", "copy_later(&place->at[c], at + c);\n  }\n", "copy_later(&place->at[c], at);\n  }\n",
      "across_sectors"),
     ("words_turns", "words.h", "turn % kTurnsOfWords)", "0 * turn)", "travelling"),
