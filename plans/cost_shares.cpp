@@ -230,10 +230,9 @@ double share_of_columns(const Step& step, bool half) {
   if (step.kernel.source == SourceKind::strided) return share_of_strided_columns(step, half);
   if (has_even_rows(step)) return share_of_sectors(step);
   if (step.kernel.scope == Scope::grid) return kUnevenInGrid;
-  const double across =
-      half && step.reduced.size() == 1 && !rows_begin_alike(step, kTallColumns) ? kHalfAcrossInCluster : 1;
-  if (step.kernel.scope == Scope::cluster) return in_runs ? kHalfUnevenRunsInCluster : kUnevenInCluster * across;
-  return kUnevenColumns * (in_runs ? kHalfUnevenRunsInBlock : 1);
+  if (step.kernel.scope == Scope::cluster)
+    return in_runs ? kHalfUnevenRunsInCluster : kUnevenInCluster * (half ? kHalfUnevenInCluster : 1);
+  return kUnevenColumns * (in_runs ? kHalfUnevenRunsInBlock : half ? kHalfUnevenInBlock : 1);
 }
 
 double share_of_bundles(const Step& step, bool half) {

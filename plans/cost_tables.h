@@ -203,8 +203,10 @@ inline constexpr StairRow kStatesOfSmallTiles[] = {{1 << 10, 0.15}, {1 << 11, 0.
 inline constexpr double kUnevenColumns = 0.54;
 inline constexpr double kUnevenInCluster = 0.46;          // [4097,16384] axis 0 0.48 instead of 0.71
 inline constexpr double kHalfUnevenRunsInCluster = 0.16;  // f16 [4,33,1500,48,5] over axes 2 and 4 295 us, 90 MiB
-inline constexpr double kHalfAcrossInCluster = 0.66;      // bf16 [2048,32767] of rows of 2^15 408 us, split 325
-inline constexpr double kUnevenInGrid = 0.36;             // 0.17 instead of 0.46; of 8 MiB two launches are sooner
+/// Of 16 bits besides: bf16 [1024,4095] and [600,4001] axis 0 58 and 37 us by blocks of 64 columns, 19 and 16 in two
+/// launches; [2049,2049] and [600,4001] 29 and 27 by clusters, of rows of 2^15 [2048,32767] 408.
+inline constexpr double kHalfUnevenInBlock = 0.45, kHalfUnevenInCluster = 0.66;
+inline constexpr double kUnevenInGrid = 0.36;  // 0.17 instead of 0.46; of 8 MiB two launches are sooner
 inline constexpr double kUnevenInTwo = 0.86;
 
 /// The same where registers keep them, by bytes of a panel's row: lines that two blocks share. Of 8, 16, 32, 64, 128,
@@ -237,7 +239,7 @@ inline constexpr double kClustersAtOnce = 0.72;
 inline constexpr double kColumnsInClusterMicroseconds = 2.5;
 /// In a grid by bytes, since launches overlap: [1024,64], [2048,64] and [1024,256] take 5.1, 5.4 and 5.6 us (6.2, 6.7
 /// and 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
-inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {4 << 20, 3.5}, {1e300, 6}};
+inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {9 << 20, 3.5}, {1e300, 6}};
 /// Rows: softmaxes of [64,16384], [17,32768] and [8,65536] take 9.5, 7.6 and 7.3 us in a grid, 4.7, 4.0 and 4.1 in
 /// clusters of eight, but [4,131072] 7.3 and 8.3 (H100). Groups that take lines in turns begin and end alone: [32,2^18]
 /// takes 29 us, [64,2^18] 46, [128,2^18] 81, [256,2^18] 148 (H200).

@@ -34,7 +34,7 @@ void meet_in_runs(Index run, Index columns, MaxAndSum<V>* states) {
 template <class A>
 struct TileNormalizer {
   using V = LanesOf<A>;
-  V shift[kTileGroups], rest[kTileGroups], factor[kTileGroups];
+  V shift[kWideGroups<A>], rest[kWideGroups<A>], factor[kWideGroups<A>];
 
   TileNormalizer() = default;
   TileNormalizer(MapKind map, const MaxAndSum<V>* states, int groups, double alpha) {

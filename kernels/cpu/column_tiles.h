@@ -14,6 +14,13 @@ inline constexpr int kTileGroups = 4;
 template <class A>
 inline constexpr Index kTileColumns = kTileGroups* kLanes<LanesOf<A>>;
 
+/// Of tiles of f32 whose columns are neighbours on both sides, on machines that like them wide: 32 registers of 64
+/// bytes are enough for as many sums again.
+template <class A>
+inline constexpr int kWideGroups = kRegisterBytes == 64 && std::is_same_v<A, float> ? 2 * kTileGroups : kTileGroups;
+template <class A>
+inline constexpr Index kWideColumns = kWideGroups<A>* kLanes<LanesOf<A>>;
+
 /// Rows that are read, folded and written together.
 inline constexpr int kTileRows = 2 * kLeafRows;
 
@@ -69,25 +76,31 @@ struct Tile {
   Index first = 0;  // in its block
 };
 
-/// The tiles of blocks [first, last) of a step, in order; a block's are of about the same width.
+/// The tiles of blocks [first, last) of a step, in order: wide ones first, where they may be; others of a block are of
+/// about the same width.
 template <class A>
 class TileWalk {
   using V = LanesOf<A>;
 
  public:
-  TileWalk(const Arguments& step, Index first, Index last) : step_(step), block_(first), last_(last) {}
+  TileWalk(const Arguments& step, Index first, Index last, bool may_be_wide = false)
+      : step_(step), block_(first), last_(last), may_be_wide_(may_be_wide) {}
 
   bool next(Tile& tile) {
     if (at_ == columns_) {
       if (block_ == last_) return false;
-      const ColumnBlock block(step_, block_++);
+      const ColumnBlock block(step_, block_, may_be_wide_ ? last_ - block_ : 1);
+      block_ += block.blocks;
       in_ = block.in, out_ = block.out, column_ = block.column;
-      at_ = 0, columns_ = block.columns;
-      const Index groups = ColumnPlace<V>::groups(columns_), tiles = (groups + kTileGroups - 1) / kTileGroups;
-      width_ = (groups + tiles - 1) / tiles * kLanes<V>;
+      at_ = 0, columns_ = block.columns, width_ = 0;
     }
+    const Index left = columns_ - at_;
+    if (may_be_wide_ && left >= kWideColumns<A>)
+      width_ = kWideColumns<A>;
+    else if (width_ == 0 || width_ == kWideColumns<A>)
+      width_ = narrow(left);
     tile.first = at_;
-    tile.columns = std::min(width_, columns_ - at_);
+    tile.columns = std::min(width_, left);
     tile.in = advance(in_, step_.input, at_ * column_.in);
     tile.out = advance(out_, step_.output, at_ * column_.out);
     at_ += tile.columns;
@@ -95,8 +108,14 @@ class TileWalk {
   }
 
  private:
+  static Index narrow(Index columns) {
+    const Index groups = ColumnPlace<V>::groups(columns), tiles = (groups + kTileGroups - 1) / kTileGroups;
+    return (groups + tiles - 1) / tiles * kLanes<V>;
+  }
+
   const Arguments& step_;
   Index block_, last_;
+  bool may_be_wide_;
   const std::byte* in_ = nullptr;
   std::byte* out_ = nullptr;
   Axis column_;
@@ -112,6 +131,13 @@ void with_groups(Index groups, const Work& work) {
     case 3: return work(std::integral_constant<int, 3>());
     default: return work(std::integral_constant<int, kTileGroups>());
   }
+}
+
+/// The same for a tile that may be wide.
+template <class A, class Work>
+void with_slab_groups(Index groups, const Work& work) {
+  if (groups > kTileGroups) return work(std::integral_constant<int, kWideGroups<A>>());
+  with_groups(groups, work);
 }
 
 /// What is read next is asked for early: lines of a row at a time or, where rows are nearer to each other than columns,
@@ -138,11 +164,18 @@ class RowsAhead {
       part = {in, own_, by_rows_ ? near_rows(rows) : columns(rows)};
   }
 
+  /// Rows that are read now come first, some rows ahead of themselves: into the first cache, whose sets few fill.
+  void begin_with(const std::byte* in, const RowOffsets& rows) { now_ = {in, rows.in, rows.count}; }
+
   /// The lines of row r after those that are read now.
   template <int kLines>
   [[gnu::always_inline]] void fetch(int r) const {  // or GCC takes it for pure, and drops it
     const std::byte* const line = at(r);
     if (line == nullptr) return;
+    if (now_.count > 0) {
+      for (Index b = 0; b < bytes_; b += kLineBytes) __builtin_prefetch(line + b);
+      return;
+    }
     for (int l = 0; l < kLines; ++l) prefetch_far(line + l * kLineBytes);
     for (Index b = kLines * kLineBytes; b < bytes_; b += kLineBytes) prefetch_far(line + b);
     prefetch_far(line + bytes_ - 1);  // rows need not begin with a line
@@ -150,6 +183,11 @@ class RowsAhead {
 
   /// Where they begin, or nothing.
   [[gnu::always_inline]] const std::byte* at(int r) const {
+    if (now_.count > 0) {
+      r += kRowsAhead;
+      if (r < now_.count) return now_.base + now_.at[r];
+      r -= now_.count;
+    }
     if (r < parts_[0].count) return parts_[0].base + parts_[0].at[r];
     r -= parts_[0].count;
     return r < parts_[1].count ? parts_[1].base + parts_[1].at[r] : nullptr;
@@ -157,6 +195,7 @@ class RowsAhead {
 
  private:
   static constexpr Index kFarBytes = 4096;
+  static constexpr int kRowsAhead = 16;
 
   int near_rows(const RowOffsets& rows) {
     int count = 0;
@@ -185,7 +224,7 @@ class RowsAhead {
   Index columns_, size_, pitch_;
   Index bytes_;  ///< from a row's first byte to its end, or a column's
   bool by_rows_;
-  Part parts_[2];
+  Part now_, parts_[2];
   Index own_[kTileRows];
 };
 
@@ -203,7 +242,8 @@ class TileLeaves {
   /// What is asked for lies a whole leaf ahead: where the last leaf is short, part of the following tile's first is its
   /// share, and the leaf before has the rest ([65,262147] f32 axis 0 on a Zen 4: 13.6 ms, so 8.9).
   template <class Work>
-  [[gnu::always_inline]] void each(const Tile& tile, const std::byte* following, const Work& work) const {
+  [[gnu::always_inline]] void each(const Tile& tile, const std::byte* following, const Work& work,
+                                   bool is_wide = false) const {
     RowOffsets turns[2];
     RowsOfTile rest(step_, begin_ + first_.count, end_);
     const RowOffsets* here = &first_;
@@ -211,8 +251,9 @@ class TileLeaves {
       RowOffsets& next = turns[turn];
       const bool more = rest.next(next);
       RowsAhead ahead(step_, tile.columns);
+      if (is_wide) ahead.begin_with(tile.in, *here);
       if (more) ahead.add(tile.in, next, 0);
-      if (next.count < kTileRows) ahead.add(following, first_, first_.count - here->count);
+      if (next.count < kTileRows) ahead.add(following, first_, is_wide ? 0 : first_.count - here->count);
       work(*here, next, ahead);
       here = &next;
     }

@@ -69,8 +69,8 @@ template <class A>
 void softmax_of_tiles(const Arguments& step, Index run, Index first, Index last) {
   const bool softmax = step.sink == SinkKind::softmax;
   if (step.residency == Residency::scratch && elements(step.reduced) <= kSlabRows)
-    return (softmax ? softmax_in_slab<MapKind::softmax, A> : softmax_in_slab<MapKind::log_softmax, A>)(step, run, first,
-                                                                                                       last);
+    return (softmax ? softmax_in_slab<MapKind::softmax, A>
+                    : softmax_in_slab<MapKind::log_softmax, A>)(step, run, first, last, may_be_wide<A>(step, run));
   (softmax ? softmax_again<MapKind::softmax, A> : softmax_again<MapKind::log_softmax, A>)(step, run, first, last);
 }
 

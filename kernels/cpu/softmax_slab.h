@@ -6,20 +6,24 @@
 
 namespace ndfold::simd {
 
-/// Rows that a slab holds: at 256 bytes a row it is 1 MiB, what the second cache of a core holds.
+/// Rows that a slab holds: at 256 bytes a row it is 1 MiB, what the second cache of a core holds, of wide tiles 2.
 inline constexpr Index kSlabRows = 4096;
 
 template <MapKind kMap, class A>
 class SlabSoftmax {
   using V = LanesOf<A>;
   static constexpr Index kWidth = kLanes<V>;
-  static constexpr Index kSlot = kTileRows * kTileColumns<A>;
+  static constexpr Index kSlot = kTileRows * kWideColumns<A>;
   static constexpr bool kKeeps = kMap == MapKind::softmax;
 
  public:
   /// Columns are each an output's own, or `run` of them that lie side by side are one output's.
-  SlabSoftmax(const Arguments& step, Index run)
-      : step_(step), leaves_(step, 0, elements(step.reduced)), run_(run), lines_(step) {}
+  SlabSoftmax(const Arguments& step, Index run, bool may_be_wide)
+      : step_(step),
+        leaves_(step, 0, elements(step.reduced)),
+        run_(run),
+        most_columns_(may_be_wide ? kWideColumns<A> : kTileColumns<A>),
+        lines_(step) {}
 
   /// Makes the powers of a tile, and the results of the one that waited. `following` is read next.
   void turn(const Tile& tile, const std::byte* following) {
@@ -27,7 +31,7 @@ class SlabSoftmax {
     next_output_ = TileOutput<A>(step_, tile, lines_);
     if (groups_ > 0) output_.precede(next_output_);
     if (groups != groups_) finish();
-    with_groups(groups, [&](auto count) { turn<count()>(tile, following); });
+    with_slab_groups<A>(groups, [&](auto count) { turn<count()>(tile, following); });
     groups_ = groups;
   }
 
@@ -36,7 +40,7 @@ class SlabSoftmax {
     RowOffsets offsets;
     RowsOfTile rows(step_, 0, leaves_.rows());
     for (Index at = 0; groups_ > 0 && rows.next(offsets); ++at)
-      with_groups(groups_, [&](auto count) { write<count()>(at, offsets); });
+      with_slab_groups<A>(groups_, [&](auto count) { write<count()>(at, offsets); });
     lines_.flush();
     groups_ = 0;
   }
@@ -44,9 +48,9 @@ class SlabSoftmax {
  private:
   static int groups_of(const Tile& tile) { return static_cast<int>(ColumnPlace<V>::groups(tile.columns)); }
 
-  A* slot(Index leaf) { return slots_ + leaf * kSlot; }
+  A* slot(Index leaf) { return slots_ + leaf * kTileRows * most_columns_; }
   A* ends(Index leaf) { return ends_ + leaf * kTileRows * kWidth; }
-  V* maxima(Index leaf) { return maxima_ + leaf * kTileGroups; }
+  V* maxima(Index leaf) { return maxima_ + leaf * kWideGroups<A>; }
 
   /// Calls work(leaf, its rows, what to ask for, also) for each leaf of a tile, where also(row) writes what waits.
   template <int kGroups, class Work>
@@ -54,15 +58,18 @@ class SlabSoftmax {
     const bool overlaps = waits && output_.is_direct();
     if (overlaps) write<kGroups>(0, leaves_.first());
     Index leaf = 0;
-    leaves_.each(tile, following, [&](const RowOffsets& here, const RowOffsets& next, const RowsAhead& ahead) {
-      if (waits && !overlaps) write<kGroups>(leaf, here);
-      const auto powers = [&](const auto& also) { work(leaf, here, ahead, also); };
-      if (overlaps && next.count > 0)
-        while_writing<kGroups>(leaf + 1, next, powers);
-      else
-        powers(NothingElse());
-      ++leaf;
-    });
+    leaves_.each(
+        tile, following,
+        [&](const RowOffsets& here, const RowOffsets& next, const RowsAhead& ahead) {
+          if (waits && !overlaps) write<kGroups>(leaf, here);
+          const auto powers = [&](const auto& also) { work(leaf, here, ahead, also); };
+          if (overlaps && next.count > 0)
+            while_writing<kGroups>(leaf + 1, next, powers);
+          else
+            powers(NothingElse());
+          ++leaf;
+        },
+        kGroups > kTileGroups);
   }
 
   template <int kGroups>
@@ -175,22 +182,37 @@ class SlabSoftmax {
 
   const Arguments& step_;
   const TileLeaves leaves_;
-  const Index run_;
+  const Index run_, most_columns_;
   int groups_ = 0;          ///< of the tile that waits; 0 when none does
   bool is_raised_ = false;  ///< all its powers are
   bool is_far_ = false;     ///< columns are expected to need their maxima
   TileOutput<A> output_, next_output_;
   LinesAcross<A> lines_;
   TileNormalizer<A> by_;
-  V maxima_[kSlabRows / kTileRows * kTileGroups];  ///< what the powers of each leaf are relative to
+  V maxima_[kSlabRows / kTileRows * kWideGroups<A>];  ///< what the powers of each leaf are relative to
   alignas(64) A slots_[kSlabRows / kTileRows * kSlot];
   alignas(64) A ends_[kSlabRows * kWidth];  ///< of rows whose lines the next tile completes
 };
 
+/// Whether tiles of twice as many columns come sooner: many rows far apart, of which a Zen 5 keeps more on their way
+/// with 512 bytes of each ([256,65536] f32 axis 0 4.5 ms, 3.6 so; [64,512,512] axis 1 3.3 and 3.5), or all in a first
+/// or second cache ([64,1024] axis 0 11 us, 9.5 so).
+template <class A>
+bool may_be_wide(const Arguments& step, Index run) {
+  constexpr Index kFarBytes = 16 << 10, kManyRows = 64, kNearBytes = 512 << 10;
+  const Axis column = inner(step.kept), row = inner(step.reduced);
+  if (!kAsksForRows || run > 1 || column.in != 1 || column.out != 1) return false;
+  if (kWideGroups<A> == kTileGroups || step.input != kTypeOf<A> || step.output != kTypeOf<A>) return false;
+  const Index rows = elements(step.reduced), size = sizeof(A);
+  const bool are_far = rows >= kManyRows && std::abs(row.in) * size >= kFarBytes;
+  return are_far || elements(step.kept) * rows * size <= kNearBytes;
+}
+
+/// `wide`: tiles may be; results are the same bits.
 template <MapKind kMap, class A>
-[[gnu::noinline]] void softmax_in_slab(const Arguments& step, Index run, Index first, Index last) {
-  TileWalk<A> tiles(step, first, last);
-  SlabSoftmax<kMap, A> softmax(step, run);
+[[gnu::noinline]] void softmax_in_slab(const Arguments& step, Index run, Index first, Index last, bool wide) {
+  TileWalk<A> tiles(step, first, last, wide);
+  SlabSoftmax<kMap, A> softmax(step, run, wide);
   Tile tile, next;
   for (bool any = tiles.next(tile); any; tile = next) {
     any = tiles.next(next);

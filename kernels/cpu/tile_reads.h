@@ -125,7 +125,8 @@ template <int kGroups, class A, class Work>
                                                         const Work& work) {
   using V = LanesOf<A>;
   constexpr Index kWidth = kLanes<V>;
-  if (inner(step.kept).in != 1 || tile.columns < kWidth || !reads_in_place(step, rows)) return false;
+  constexpr bool kIsWide = kGroups > kTileGroups;  // rows are asked for as they are read
+  if (inner(step.kept).in != 1 || tile.columns < kWidth || !(kIsWide || reads_in_place(step, rows))) return false;
   const V scale = splat<V>(static_cast<A>(step.scale));
   const Index last = ColumnPlace<V>::first(kGroups - 1, tile.columns);
   return visit_elements<A>(step.input, [&]<class T>(T) {

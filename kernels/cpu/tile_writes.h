@@ -104,7 +104,7 @@ void write_rows(const TileTarget& target, std::byte* to, Index columns, const Ro
     done =
         visit_elements<A>(target.type, [&]<class T>(T) { write_across<T>(target, to, columns, rows, groups, from); });
   if (done) return;
-  alignas(64) A row[kTileColumns<A>];
+  alignas(64) A row[kWideColumns<A>];
   for (int r = 0; r < rows.count; ++r, from += groups * kWidth) {
     for (int g = 0; g < groups; ++g) store(row + ColumnPlace<V>::first(g, columns), load<V>(from + g * kWidth));
     store_run(target.type, to + rows.out[r], target.column, columns, row);

@@ -140,6 +140,9 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   const Index longest = softmax ? threads_for_long_rows(problem).block * row.of_lane * row.pack : kLongestFoldedRow;
   if (row.length > longest || bundles_of(problem, tuned.use, device).places == 0)
     return no("a bundle has no room for such rows");
+  // [2^19,1] and [2^21,1] f32 axis 1 take 4.5 and 11.1 us in bundles, 2.9 and 9.1 so; [2^24,1] 48 and 63.
+  if (problem.axes.reduced.empty() && elements(problem.axes.kept) * row.element_bytes <= device.cache_bytes / 4)
+    return unwise("such rows of one element are a row of columns");
   if (lanes_of_cut_line(problem, device) > 0) return unwise("registers keep the vectors that cover a row");
   if (suits_lines(problem, device) || (has_whole_lines(problem, device) && !fits_warp(problem)))
     return unwise("rows of whole packs come as quickly from memory");

@@ -73,6 +73,8 @@ constexpr int kMostOfUnevenHalves = 4;
 // or by more whose panels overlap less, if each multiprocessor has two of them. Of whole packs a grid is as fast as
 // eight, and as four of 16 bits. [1000,65001] and [64,1000,1001] f32 take 206 and 197 us by two blocks, 192 and 184 by
 // four.
+// Uneven ones of 16 bits have no other way that is quick: few blocks do, bf16 [1024,4095] 58 us by 64 of one block,
+// 19 in two launches, 14 by 172 so.
 // Where rows cut sectors wider panels are worth more blocks: f32 [2000,16780] axis 0 takes 96 us by four, 107 by eight,
 // 113 by two; but bf16 [2000,33560] 115 by four and 105 by two.
 bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
@@ -91,7 +93,8 @@ bool keep_in_tall_parts(Step& step, const DeviceFacts& device) {
     fewest = columns_read(shared);
     step = shared;
   }
-  return fewest > 0 && step.launch.grid[1] * step.parts >= 2 * Index{device.multiprocessors};
+  const Index blocks = step.launch.grid[1] * step.parts;
+  return fewest > 0 && (half && uneven ? 2 * blocks >= device.multiprocessors : blocks >= 2 * device.multiprocessors);
 }
 
 Schedule build(std::string_view strategy, Body body, const Problem& problem, const DeviceFacts& device) {

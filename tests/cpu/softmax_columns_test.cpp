@@ -305,6 +305,60 @@ TEST(SoftmaxColumns, WhereElementsLieChangesNoBit) {
           }
 }
 
+// Of wide tiles a block is several panels; each row is asked for some rows before it is read, in its tile or the next.
+TEST(TileLeaves, AskForRowsOfWideTilesSomeRowsAhead) {
+  constexpr Index kColumns = simd::kWideColumns<float>, kTiles = 3, kAhead = 16;
+  for (const Index rows : {17, 64, 65, 200}) {
+    const std::vector<Axis> axes = {{.size = rows, .in = kColumns * kTiles, .out = 1}};
+    simd::Arguments step;
+    step.reduced = list(axes);
+    step.input = step.output = DType::f32;
+    const simd::TileLeaves leaves(step, 0, rows);
+    const std::vector<float> memory(static_cast<std::size_t>(kColumns * kTiles * rows));
+    const auto row_at = [&](Index tile, Index row) {
+      return reinterpret_cast<const std::byte*>(memory.data() + (row * kTiles + tile) * kColumns);
+    };
+    for (Index tile = 0; tile + 1 < kTiles; ++tile) {
+      Index row = 0;
+      leaves.each(
+          {.in = row_at(tile, 0), .columns = kColumns}, row_at(tile + 1, 0),
+          [&](const auto& here, const auto&, const simd::RowsAhead& coming) {
+            for (int r = 0; r < here.count; ++r, ++row) {
+              const Index asked = row + kAhead;
+              ASSERT_EQ(coming.at(r), asked < rows ? row_at(tile, asked) : row_at(tile + 1, asked - rows)) << rows;
+            }
+          },
+          true);
+      ASSERT_EQ(row, rows);
+    }
+  }
+}
+
+TEST(SoftmaxColumns, WideTilesChangeNoBit) {
+  constexpr Index kPanel = 64;
+  for (const Index rows : {2, 31, 64, 65, 300})
+    for (const Index columns : {64, 128, 130, 200, 257, 300, 384})
+      for (const Index shift : {0, 5}) {
+        const Problem problem(2, rows, columns, kPanel, shift);
+        Floats in(problem, 0), narrow(problem, kUntouched), wide(problem, kUntouched);
+        for (Index i = 0; i < problem.elements(); ++i)
+          in.data()[i] = value_at(i / columns % rows, i % columns + i / (rows * columns), rows);
+        for (const SinkKind kind : {SinkKind::softmax, SinkKind::log_softmax}) {
+          const auto run = [&](Floats& out, bool is_wide) {
+            const simd::Arguments step = step_of(problem, kind, Residency::scratch, in.data(), out.data());
+            (kind == SinkKind::softmax
+                 ? simd::softmax_in_slab<MapKind::softmax, float>
+                 : simd::softmax_in_slab<MapKind::log_softmax, float>)(step, 1, 0, problem.blocks(), is_wide);
+          };
+          run(narrow, false), run(wide, true);
+          for (Index i = 0; i < problem.elements(); ++i)
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(narrow.data()[i]), std::bit_cast<std::uint32_t>(wide.data()[i]))
+                << rows << " × " << columns << " element " << i;
+          ASSERT_EQ(wide.last(), kUntouched);
+        }
+      }
+}
+
 TEST(SoftmaxColumns, LongerThanTheSlabIsReadAgain) {
   check(Problem(1, simd::kSlabRows, 20, 64, 0), SinkKind::softmax, Residency::scratch);
   check(Problem(1, simd::kSlabRows + 1, 20, 64, 0), SinkKind::softmax, Residency::scratch);
