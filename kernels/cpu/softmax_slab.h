@@ -194,18 +194,19 @@ class SlabSoftmax {
   alignas(64) A ends_[kSlabRows * kWidth];  ///< of rows whose lines the next tile completes
 };
 
-/// Whether tiles of twice as many columns come sooner: many rows far apart, of which a Zen 5 keeps more on their way
-/// with 512 bytes of each ([256,65536] f32 axis 0 4.5 ms, 3.6 so; [64,512,512] axis 1 3.3 and 3.5), or all in a first
-/// or second cache ([64,1024] axis 0 11 us, 9.5 so).
+/// Whether tiles of twice as many columns come sooner: many rows far apart that share sets of a cache, of which a Zen 5
+/// keeps more on their way with 512 bytes of each ([256,65536] f32 axis 0 4.5 ms, 3.6 so; [64,512,512] axis 1 3.3
+/// and 3.5), or all in a first or second cache ([64,1024] axis 0 11 us, 9.5 so).
 template <class A>
 bool may_be_wide(const Arguments& step, Index run) {
-  constexpr Index kFarBytes = 16 << 10, kManyRows = 64, kNearBytes = 512 << 10;
+  constexpr Index kFarBytes = 16 << 10, kManyRows = 64;
   const Axis column = inner(step.kept), row = inner(step.reduced);
   if (!kAsksForRows || run > 1 || column.in != 1 || column.out != 1) return false;
   if (kWideGroups<A> == kTileGroups || step.input != kTypeOf<A> || step.output != kTypeOf<A>) return false;
-  const Index rows = elements(step.reduced), size = sizeof(A);
-  const bool are_far = rows >= kManyRows && std::abs(row.in) * size >= kFarBytes;
-  return are_far || elements(step.kept) * rows * size <= kNearBytes;
+  const Index size = sizeof(A);
+  const bool are_far =
+      elements(step.reduced) >= kManyRows && std::abs(row.in) * size >= kFarBytes && share_sets(row.in * size);
+  return are_far || input_bytes(step) <= kNearBytes;
 }
 
 /// `wide`: tiles may be; results are the same bits.

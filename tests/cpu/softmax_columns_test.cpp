@@ -62,13 +62,17 @@ TEST(TileLeaves, SayWhichIsNext) {
   }
 }
 
+// More than the caches near a core hold.
+constexpr Axis kManyColumns = {.size = Index{1} << 20, .in = 1, .out = 1};
+
 // Tiles one after the other: each row is asked for once, and when that many rows have been read as a leaf has.
 TEST(TileLeaves, AskForEachRowALeafAhead) {
   constexpr Index kPitch = 100, kTiles = 4;
   for (const Index rows : {1, 2, 33, 63, 64, 65, 127, 128, 129, 300}) {
-    const std::vector<Axis> axes = {{.size = rows, .in = kPitch, .out = 1}};
+    const std::vector<Axis> axes = {{.size = rows, .in = kPitch, .out = 1}}, columns = {kManyColumns};
     simd::Arguments step;
     step.reduced = list(axes);
+    step.kept = list(columns);
     step.input = step.output = DType::f32;
     const simd::TileLeaves leaves(step, 0, rows);
     const std::vector<std::byte> memory(static_cast<std::size_t>(4 * kPitch * rows * (kTiles + 1)));
@@ -309,9 +313,10 @@ TEST(SoftmaxColumns, WhereElementsLieChangesNoBit) {
 TEST(TileLeaves, AskForRowsOfWideTilesSomeRowsAhead) {
   constexpr Index kColumns = simd::kWideColumns<float>, kTiles = 3, kAhead = 16;
   for (const Index rows : {17, 64, 65, 200}) {
-    const std::vector<Axis> axes = {{.size = rows, .in = kColumns * kTiles, .out = 1}};
+    const std::vector<Axis> axes = {{.size = rows, .in = kColumns * kTiles, .out = 1}}, columns = {kManyColumns};
     simd::Arguments step;
     step.reduced = list(axes);
+    step.kept = list(columns);
     step.input = step.output = DType::f32;
     const simd::TileLeaves leaves(step, 0, rows);
     const std::vector<float> memory(static_cast<std::size_t>(kColumns * kTiles * rows));
