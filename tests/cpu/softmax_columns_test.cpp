@@ -62,6 +62,11 @@ TEST(TileLeaves, SayWhichIsNext) {
   }
 }
 
+TEST(TileLeaves, RowsShareSetsPagesApartAndALineMoreOrLess) {
+  for (const Index pitch : {0, 4, 60, 4036, 4096, 4156, 16388, -8192}) EXPECT_TRUE(simd::share_sets(pitch)) << pitch;
+  for (const Index pitch : {64, 1000, 2048, 4000, 4032, 67108, -6144}) EXPECT_FALSE(simd::share_sets(pitch)) << pitch;
+}
+
 // More than the caches near a core hold.
 constexpr Axis kManyColumns = {.size = Index{1} << 20, .in = 1, .out = 1};
 
