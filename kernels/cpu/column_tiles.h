@@ -164,7 +164,7 @@ class RowsAhead {
         pitch_(inner(step.kept).in * size_),
         bytes_((columns - 1) * pitch_ + size_),
         by_rows_(bytes_ <= kFarBytes),
-        comes_near_(kAsksForRows && !share_sets(inner(step.reduced).in * size_)) {}
+        comes_near_(kAsksForRows && step.past_caches && !share_sets(inner(step.reduced).in * size_)) {}
   RowsAhead(const RowsAhead&) = delete;
   RowsAhead& operator=(const RowsAhead&) = delete;
 
@@ -185,7 +185,8 @@ class RowsAhead {
   }
 
   /// The lines of row r after those that are read now. A Zen 5 keeps its memory busier by lines asked for into the
-  /// first cache, unless rows share its sets ([64,512,512] f32 axis 1 3.4 ms, 2.9 so; [4096,4096] axis 0 3.9 and 5.6).
+  /// first cache, unless rows share its sets ([64,512,512] f32 axis 1 3.4 ms, 2.9 so; [4096,4096] axis 0 3.9 and 5.6),
+  /// but not a third cache ([17,100000] 398 us and 466).
   template <int kLines>
   [[gnu::always_inline]] void fetch(int r) const {  // or GCC takes it for pure, and drops it
     const std::byte* const line = at(r);
