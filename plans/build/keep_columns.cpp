@@ -83,11 +83,15 @@ Index width_of_tall_sectors(const Step& step, Index columns) {
   return size > columns && is_width_by_sectors(width, element) ? width : 0;
 }
 
-// Of a row in panels so wide that overlap, or have more lanes than columns.
+// Side by side, of panels so wide: what overlaps, or is all of a row, has more than columns that it writes.
+Index lanes_by_sectors(const Step& step, Index width) {
+  return are_whole_sectors(step) ? width / kTallColumns
+                                 : lanes_of_tall_sectors(width, step.kept.back().size, element_bytes(step));
+}
+
+// Of a row in panels so wide.
 Index columns_read_by_sectors(const Step& step, Index width) {
-  const Index size = step.kept.back().size;
-  if (are_whole_sectors(step)) return round_up(size, width);
-  return ceil_divide(size, width) * lanes_of_tall_sectors(width, size, element_bytes(step)) * kTallColumns;
+  return ceil_divide(step.kept.back().size, width) * lanes_by_sectors(step, width) * kTallColumns;
 }
 
 }  // namespace
@@ -95,8 +99,9 @@ Index columns_read_by_sectors(const Step& step, Index width) {
 bool has_even_rows(const Step& step) {
   const bool neighbours = step.kernel.source == SourceKind::dense && !step.kept.empty() && step.kept.back().in == 1 &&
                           step.kept.back().out == 1;
-  if (!neighbours || !maps_elements(step.kernel.sink)) return !has_uneven_rows(step);
-  return !has_uneven_rows(step) && rows_begin_alike(step, step.kernel.tuning.vector_bytes / element_bytes(step));
+  const bool any = !neighbours || !maps_elements(step.kernel.sink);  // wherever results lie
+  return !has_uneven_rows(step) &&
+         (any || rows_begin_alike(step, step.kernel.tuning.vector_bytes / element_bytes(step)));
 }
 
 bool are_whole_sectors(const Step& step) {
@@ -149,8 +154,7 @@ bool keep_tall_sectors(Step& step, const DeviceFacts& device) {
   for (const Index columns : kTallSectorColumns) {
     const Index width = width_of_tall_sectors(step, columns);
     if (width == 0) continue;
-    const Index lanes = are_whole_sectors(step) ? width / kTallColumns : lanes_of_tall_sectors(width, size, element);
-    const Index slots = kTallThreads / lanes;
+    const Index lanes = lanes_by_sectors(step, width), slots = kTallThreads / lanes;
     const Index beyond = std::max<Index>(0, step.part - rows_of_tall_sectors(element) * slots) * lanes * load;
     const Index meeting = tall_sectors_bytes(kTallThreads, lanes, step.launch.cluster, element);
     if (slots % rows_of_sector(element) != 0 || !leaves_room(step, kTallThreads, beyond + meeting, device)) continue;
