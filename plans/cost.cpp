@@ -1,6 +1,6 @@
 #include "plans/cost.h"
 
-#include <ndfold/kept_columns.h>
+#include <ndfold/travelling.h>
 
 #include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
@@ -58,16 +58,41 @@ Waves waves_of(const Step& step, const DeviceFacts& device) {
           .at_once = waves <= 1};
 }
 
+// Tiles of rows, or of those that are joined.
+double lines_of(const Step& step) {
+  return static_cast<double>(elements(step.kept)) / (travels_joined(step) ? travelling_columns(step) : 1);
+}
+
+// What a group needs for lines beside their bytes: each turn all blocks read the words of all.
+double joined_turns_microseconds(const Step& step) {
+  const double turns = std::ceil(lines_of(step) / static_cast<double>(step.launch.grid[1])) - 1;
+  const double words = static_cast<double>(step.launch.grid[0] * step.launch.grid[0] * step.launch.grid[1]) *
+                       travelling_columns(step) * kWordBytes / kWordBytesOfMicrosecond;
+  const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes, half = size_bytes(step.kernel.input) == 2;
+  const double busy = on_stairs(kJoinedTurnMicroseconds, step.launch.block) * (half ? kHalfJoinedTurn : 1);
+  return (turns + 1) * words + turns * (alone ? kJoinedAloneMicroseconds : busy) +
+         (turns > 0 ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read) : 0);
+}
+
+double columns_in_grid_microseconds(const Step& step) {
+  const Index tiles = elements(step.kept) / step.kept.back().size * panels(step);
+  const double uneven = has_uneven_rows(step) ? on_stairs(kUnevenInGridMicroseconds, step.bytes_read) : 0;
+  return uneven + (tiles > step.launch.grid[1] ? on_stairs(kColumnsInTurnsMicroseconds, step.bytes_read)
+                                               : on_stairs(kColumnsInGridMicroseconds, step.bytes_read));
+}
+
 double gpu_barriers(const Step& step, const DeviceFacts& device) {
   const bool cluster = step.kernel.scope == Scope::cluster, grid = step.kernel.scope == Scope::grid;
   const bool columns = maps(step) && step.kernel.body == Body::columns;
   const double in_cluster = !maps(step) ? kReductionInClusterMicroseconds : columns ? kColumnsInClusterMicroseconds : 0;
-  const double in_grid = !maps(step) ? kReductionInGridMicroseconds
-                         : columns   ? on_stairs(kColumnsInGridMicroseconds, step.bytes_read)
-                                     : on_stairs(kRowsInGridMicroseconds, step.bytes_read);
+  const double in_grid = !maps(step)            ? kReductionInGridMicroseconds
+                         : travels_joined(step) ? on_stairs(kJoinedInGridMicroseconds, step.bytes_read)
+                         : columns              ? columns_in_grid_microseconds(step)
+                                                : on_stairs(kRowsInGridMicroseconds, step.bytes_read);
   const bool in_turns =
       step.kernel.residency == Residency::ring && step.kernel.body == Body::rows && step.reduced.size() < 2;
-  const double passing = passes_the_rings(step) ? static_cast<double>(elements(step.kept)) * kPassingMicroseconds
+  const double passing = passes_the_rings(step) ? lines_of(step) * kPassingMicroseconds
+                         : travels_joined(step) ? joined_turns_microseconds(step)
                          : in_turns             ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read)
                                                 : 0;
   return passing + step.launch.grid_barriers * device.grid_barrier_microseconds + (grid ? in_grid : 0) +
@@ -156,13 +181,28 @@ double microseconds(const Step& step, const DeviceFacts& device) {
   return device.kind == DeviceKind::cpu ? cpu_microseconds(step, device) : gpu_microseconds(step, device);
 }
 
+namespace {
+
+double between_launches_microseconds(const Step& before, const Step& step, const DeviceFacts& device) {
+  const bool columns = step.kernel.body == Body::elementwise && before.kernel.body == Body::columns;
+  if (!columns || !device.launches_overlap || before.kept.empty())
+    return on_stairs(kBetweenLaunchesMicroseconds, before.bytes_read);
+  const Index element = static_cast<Index>(size_bytes(before.kernel.input)), row = before.kept.back().size * element;
+  const double begins = row > kFewUnevenBytes || !has_uneven_rows(before) ? 0
+                        : element == 2                                    ? kHalfMapOfFewUnevenMicroseconds
+                                                                          : kMapOfFewUnevenMicroseconds;
+  return on_stairs(kBeforeMapOfColumnsMicroseconds, before.bytes_read) + begins;
+}
+
+}  // namespace
+
 double microseconds(const Schedule& schedule, const DeviceFacts& device) {
   double total = 0;
   for (const Step& step : schedule.steps) total += microseconds(step, device);
   if (device.kind != DeviceKind::cuda) return total;
   for (std::size_t i = 1; i < schedule.steps.size(); ++i)  // states are few, and still in the cache
     if (schedule.steps[i].kernel.source != SourceKind::states)
-      total += on_stairs(kBetweenLaunchesMicroseconds, schedule.steps.front().bytes_read);
+      total += between_launches_microseconds(schedule.steps.front(), schedule.steps[i], device);
   return total;
 }
 

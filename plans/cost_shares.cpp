@@ -1,6 +1,6 @@
 #include "plans/cost_shares.h"
 
-#include <ndfold/kept_columns.h>
+#include <ndfold/travelling.h>
 
 #include "plans/build/geometry.h"
 #include "plans/build/keep_columns.h"
@@ -91,16 +91,25 @@ double share_of_tall_sectors(const Step& step, bool half) {
   return 2 * kTallSectors / (1 + read) * (half ? kHalfTallSectors : 1) * across;
 }
 
+// Lanes that have packs.
+double share_of_joined(const Step& step) {
+  if (!travels_joined(step)) return 1;
+  const int threads = step.launch.block, columns = travelling_columns(step);
+  const auto pack = static_cast<int>(pack_of(step.kernel.input));
+  return static_cast<double>(joined_lanes(threads, columns, pack)) / threads *
+         (columns % pack == 0 ? 1 : kUnevenJoined);
+}
+
 double travelling_efficiency(const Step& step, double blocks) {
-  if (passes_the_rings(step)) return one_by_one(step) * kPassingRows;
+  if (passes_the_rings(step)) return one_by_one(step) * kPassingRows * share_of_joined(step);
   const bool half = size_bytes(step.kernel.input) == 2;
-  if (step.kernel.body == Body::columns)
+  if (step.kernel.body == Body::columns && !travels_joined(step))
     return (overlaps(step) ? 1 : one_by_one(step)) * on_stairs(kTravellingPanels, blocks) *
            (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
   const double cut = !is_of_cut_lines(step) ? 1 : half ? kHalfTravellingCutRows : kTravellingCutRows;
-  return one_by_one(step) * cut * on_stairs(kTravellingRows, blocks) * (half ? kHalfTravellingRows : 1) *
-         (alone ? kTravellingAlone : 1);
+  return one_by_one(step) * cut * share_of_joined(step) * on_stairs(kTravellingRows, blocks) *
+         (half ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);
 }
 
 // Of a permute whose runs are no whole packs, or begin anywhere in one.
@@ -183,8 +192,8 @@ bool maps_uneven_rows(const Step& step) {
 
 // Whether neighbouring columns are mapped to neighbours that begin elsewhere in a pack, from one row to the next.
 bool maps_across(const Step& step) {
-  return step.kernel.body == Body::elementwise && step.reduced.size() == 1 && !step.kept.empty() &&
-         step.kept.back().in == 1 && step.kept.back().out == 1 && !rows_begin_alike(step, pack_of(step.kernel.input));
+  return step.kernel.body == Body::elementwise && step.reduced.size() == 1 && are_neighbours(step) &&
+         !rows_begin_alike(step, pack_of(step.kernel.input));
 }
 
 // Whether what lies side by side are few columns, and elements between them are others'.

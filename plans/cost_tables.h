@@ -225,10 +225,16 @@ inline constexpr StairRow kCutSectors[] = {{128, 0.74}, {256, 0.88}, {512, 0.94}
 inline constexpr double kHalfCutSectors = 0.84;  // of narrow tall panels: bf16 [1000,67112] 106 us, [1024,65536] 87
 
 /// Between two launches the last blocks of the one end and the first of the other begin, by bytes of the elements:
-/// softmaxes of [262144,3], [524288,3] and [8192,257] axis 0 take 23, 25 and 22 us in two launches, 15, 19 and 17 in
+/// softmaxes of [262144,3], [524288,3] and [8192,257] axis 0 took 23, 25 and 22 us in two launches, 15, 19 and 17 in
 /// one. Before states are merged nothing: the sum of [4096,512,7,7] over batch and image takes 101 us by columns_first,
 /// its bytes 95.
 inline constexpr StairRow kBetweenLaunchesMicroseconds[] = {{3 << 20, 8}, {6 << 20, 10}, {1e300, 11}};
+/// Where launches overlap, columns and their map: [262144,4], [524288,4] and [32768,128] axis 0 14, 17.5 and 23 us. A
+/// map of few columns that are no whole packs begins slowly: [349525,3] 22, [63551,33] 25; bf16 [209715,5] 28,
+/// [31775,33] 28.
+inline constexpr StairRow kBeforeMapOfColumnsMicroseconds[] = {{3 << 20, 0}, {1e300, 1.5}};
+inline constexpr double kMapOfFewUnevenMicroseconds = 7, kHalfMapOfFewUnevenMicroseconds = 15;
+inline constexpr Index kFewUnevenBytes = 200;  // of a row
 
 /// Clusters that all begin at once load together and store together: [4096,512], [16384,256] and [16384,255] axis 0
 /// take 15, 33 and 50 us where those that take turns would take 12, 23 and 36.
@@ -239,12 +245,29 @@ inline constexpr double kClustersAtOnce = 0.72;
 inline constexpr double kColumnsInClusterMicroseconds = 2.5;
 /// In a grid by bytes, since launches overlap: [1024,64], [2048,64] and [1024,256] take 5.1, 5.4 and 5.6 us (6.2, 6.7
 /// and 6.3 in a cluster), [1024,1024], [2048,256] and [2048,512] 8.6, 7.2 and 8.5 (8.1, 6.8 and 8.3).
-inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 2}, {9 << 20, 3.5}, {1e300, 6}};
+/// Groups that have one tile meet at the grid's barrier: [16384,32] 7.1 us, [4096,256] 7.5, [8192,256] 10.2,
+/// [16384,256] 19, [2048,2048] 17; others take turns: [256,8193] 13, [512,2049] 8.3.
+inline constexpr StairRow kColumnsInGridMicroseconds[] = {{1 << 20, 1.2},  {3 << 20, 0.7}, {9 << 20, 1.2},
+                                                          {20 << 20, 2.5}, {48 << 20, 5},  {1e300, 7}};
+inline constexpr StairRow kColumnsInTurnsMicroseconds[] = {
+    {1 << 20, 2}, {9 << 20, 3.5}, {24 << 20, 4}, {48 << 20, 4.5}, {1e300, 6}};
+/// And of uneven rows: [512,2049] 8.3 us, [32768,65] 20, [8192,513] 27.
+inline constexpr StairRow kUnevenInGridMicroseconds[] = {{6 << 20, 2.2}, {12 << 20, 2.5}, {24 << 20, 3.5}, {1e300, 0}};
 /// Rows: softmaxes of [64,16384], [17,32768] and [8,65536] take 9.5, 7.6 and 7.3 us in a grid, 4.7, 4.0 and 4.1 in
 /// clusters of eight, but [4,131072] 7.3 and 8.3 (H100). Groups that take lines in turns begin and end alone: [32,2^18]
 /// takes 29 us, [64,2^18] 46, [128,2^18] 81, [256,2^18] 148 (H200).
 inline constexpr StairRow kRowsInGridMicroseconds[] = {{6 << 20, 1}, {1e300, 0}};
 inline constexpr StairRow kRowsInTurnsMicroseconds[] = {{100 << 20, 5}, {1e300, 3}};
+/// Rows that are joined, in a grid; for each line that a group takes after its first, beside its bytes, by threads of a
+/// block, or by all blocks where a line has no room beside the next; and what blocks read of each other's words:
+/// [524288,2] f32 axis 0 10.3 us, [1048576,8] 31; [256,16384,8] and [512,8192,16] over axis 1 97 and 183,
+/// [100,20000,12] 93, of bf16 73, 132 and 62; [64,20000,64] 459.
+inline constexpr StairRow kJoinedInGridMicroseconds[] = {{9 << 20, 3.5}, {1e300, 2}};
+inline constexpr StairRow kJoinedTurnMicroseconds[] = {{256, 1.6}, {512, 3}};
+inline constexpr double kHalfJoinedTurn = 1.6, kJoinedAloneMicroseconds = 5, kWordBytesOfMicrosecond = 3e6;
+/// Where columns and packs share no power of two, lanes of a warp begin within lines of memory: [67108864,2] f32 axis 0
+/// 404 us, [44739243,3] 431.
+inline constexpr double kUnevenJoined = 0.95;
 /// The same for a reduction: graph nodes for [1,16384], [16,16384] and [2048,16] take 3.1, 3.9 and 4.2 us in clusters
 /// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
 inline constexpr double kReductionInClusterMicroseconds = 0.5;

@@ -120,7 +120,7 @@ std::string step_text(const Step& step) {
   if (computes && kernel.accumulate != kernel.input && kernel.accumulate != kernel.output)
     text += " in " + std::string(name(kernel.accumulate));
   if (computes && kernel.body != Body::elementwise && kernel.source != SourceKind::dense)
-    text += kernel.source == SourceKind::states ? "  merges states" : "  strided";
+    text += kernel.source == SourceKind::states ? "  merges states" : "  " + std::string(name(kernel.source));
   if (kernel.sink == SinkKind::store_state) text += "  leaves states";
   if (kernel.scope == Scope::cluster || kernel.scope == Scope::grid)
     text += "  over the " + std::string(name(kernel.scope));

@@ -39,7 +39,7 @@ std::string_view name(MapKind value) {
 }
 
 std::string_view name(SourceKind value) {
-  static constexpr std::string_view kNames[] = {"dense", "strided", "states"};
+  static constexpr std::string_view kNames[] = {"dense", "strided", "joined", "states"};
   return pick(kNames, value);
 }
 

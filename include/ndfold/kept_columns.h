@@ -92,12 +92,28 @@ constexpr Index tall_sectors_bytes(Index threads, Index lanes, Index blocks, Ind
   return (threads / lanes + 2 + 2 * blocks) * pitch * kNumberBytes;
 }
 
+/// Whether columns are neighbours in the input and in the output.
+inline bool are_neighbours(const Step& step) {
+  return !step.kept.empty() && step.kept.back().in == 1 && step.kept.back().out == 1;
+}
+
 /// Whether neighbouring columns of each row begin alike in the input and in the output, by `unit` elements.
 inline bool rows_begin_alike(const Step& step, Index unit) {
   const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % unit == 0; };
-  const Axis& lane = step.kept.back();
-  return lane.in == 1 && lane.out == 1 && std::all_of(step.reduced.begin(), step.reduced.end(), is_alike) &&
+  return are_neighbours(step) && std::all_of(step.reduced.begin(), step.reduced.end(), is_alike) &&
          std::all_of(step.kept.begin(), step.kept.end() - 1, is_alike);
+}
+
+/// Whether rows of results are so many elements a number of times, or no neighbours.
+inline bool results_are_whole(const Step& step, Index unit) {
+  const auto is_whole = [&](const Axis& axis) { return axis.out % unit == 0; };
+  return step.kept.empty() || step.kept.back().out != 1 ||
+         (std::all_of(step.reduced.begin(), step.reduced.end(), is_whole) &&
+          std::all_of(step.kept.begin(), step.kept.end() - 1, is_whole));
+}
+/// Whether they are whole sectors of memory.
+inline bool are_whole_sectors(const Step& step) {
+  return results_are_whole(step, rows_of_sector(static_cast<Index>(size_bytes(step.kernel.output))));
 }
 
 }  // namespace ndfold

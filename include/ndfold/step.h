@@ -70,6 +70,7 @@ enum class MapKind : std::uint8_t {
 enum class SourceKind : std::uint8_t {
   dense,    ///< lanes read neighbours: vector loads
   strided,  ///< lanes read every n-th element
+  joined,   ///< columns: lanes read along rows that follow one another
   states,   ///< the partial states of an earlier step, merged rather than mapped
 };
 

@@ -11,13 +11,27 @@ constexpr int travelling_columns(Index element_bytes) { return static_cast<int>(
 /// Of panels that overlap (kept_columns.h): they are as wide as two lines, but for what the next one writes.
 constexpr bool travels_by_sectors(const Step& step) {
   const Index element = static_cast<Index>(size_bytes(step.kernel.input));
-  return step.kernel.body == Body::columns &&
+  return step.kernel.body == Body::columns && step.kernel.source != SourceKind::joined &&
          step.kernel.tuning.panel_bytes == width_by_sectors(2 * travelling_columns(element), element) * element;
 }
+/// Of rows that follow one another, as one long row (kernels/cuda/travelling_joined.h).
+constexpr bool travels_joined(const Step& step) { return step.kernel.source == SourceKind::joined; }
+inline constexpr int kMostColumnsToJoin = 128;
+
 /// Of a tile: a panel's, or one row; with those that the next panel writes.
 constexpr int travelling_columns(const Step& step) {
   const int line = travelling_columns(static_cast<Index>(size_bytes(step.kernel.input)));
+  if (travels_joined(step)) return static_cast<int>(step.kept.back().size);
   return step.kernel.body != Body::columns ? 1 : travels_by_sectors(step) ? 2 * line : line;
+}
+
+/// Of a block's lanes those whose packs always hold the same columns, if each takes every so many-th.
+constexpr int joined_lanes(int threads, int columns, int pack) {
+  constexpr int kMany = 24;
+  int together = columns;  // packs after which columns begin anew: a pack is a power of two
+  for (; pack > 1 && together % 2 == 0; pack /= 2) together /= 2;
+  const int times = threads / together, even = together % 2 == 0 || times < kMany ? times : times / 2 * 2;
+  return even * together;  // an even number, where that is not many fewer: each pack is half a sector
 }
 
 /// Packs of a lane that are one batch at most, which takes one place of the ring.
@@ -56,6 +70,21 @@ constexpr Index travelling_states_bytes(int threads, int columns) {
   const Index states = areas * (warps * pitch_of_states(warps, columns) + columns);
   const Index bytes = states * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
   return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
+}
+
+/// The same of rows that are joined, whose lanes have a pack's columns each: states of all lanes, and what is made of
+/// those of all columns.
+constexpr Index joined_states_bytes(int threads, int pack) {
+  constexpr Index kStateBytes = 8;
+  const Index bytes = (2 * kMostColumnsToJoin + Index{threads} * pack) * kStateBytes + kTurnsOfPlaces * kPlaceBytes;
+  return (bytes + kTravellingLineBytes - 1) / kTravellingLineBytes * kTravellingLineBytes;
+}
+
+/// What a step's blocks have of shared memory before the ring, but for places that are looked up; of so many elements a
+/// pack.
+constexpr Index travelling_bytes_before(const Step& step, int threads, int pack) {
+  return travels_joined(step) ? joined_states_bytes(threads, pack)
+                              : travelling_states_bytes(threads, travelling_columns(step));
 }
 
 /// Where runs of a part begin, or rows of a panel that lie along several axes, stands in shared memory after those, so

@@ -1,6 +1,6 @@
 // Extremes of packs, place by place: pairs of 16-bit numbers are compared at once.
 #pragma once
-#include "kernels/cuda/pack.h"
+#include "kernels/cuda/source.h"
 #include "kernels/folds/vocabulary.h"
 
 namespace ndfold::cuda {
@@ -52,6 +52,27 @@ __device__ Pack<T, kSize> any_extreme(const Pack<T, kSize>& a, const Pack<T, kSi
 #endif
   }
   return extremes;
+}
+
+/// What any number is more extreme than.
+template <bool kSmallest, class A, class T, int kSize>
+__device__ Pack<T, kSize> no_extremes() {
+  Pack<T, kSize> extremes;
+#pragma unroll
+  for (int i = 0; i < kSize; ++i)
+    extremes.at[i] = to_element<T>(kSmallest ? folds::kInfinity<A> : -folds::kInfinity<A>);
+  return extremes;
+}
+
+/// What extremes of packs make of maxima of columns that take turns in a pack: of numbers, or of what they are turned.
+template <bool kTurned, class Source, class A, int kColumns>
+__device__ void raise_maxima(const Pack<typename Source::Element, Source::kSize>& extremes, A (&maxima)[kColumns]) {
+#pragma unroll
+  for (int i = 0; i < Source::kSize; ++i) {
+    const A number = number_of<Source>(extremes, i);
+    A& max = maxima[i % kColumns];
+    max = folds::any_maximum(max, kTurned ? -number : number);
+  }
 }
 
 }  // namespace ndfold::cuda

@@ -297,8 +297,9 @@ Arguments place(const Bound& bound, const Pointers& pointers) {
   const int unit = static_cast<int>(within_pack(to.in) / element % static_cast<unsigned>(bound.run_unit));
   const Cover& cover = unit == 0 ? bound.cover_units : bound.cover_any;
   const bool covers = bound.has(KernelOf::cut_runs) && to.begins_alike && cover.packs > 0;
-  const bool in_packs = phase == 0 && (!maps || within_pack(to.out) == 0);
-  const bool whole = bound.pack == 1 ? !covers : in_packs || (bound.begins_anywhere && to.begins_alike);
+  const bool begins_whole = bound.joins ? within_pack(to.in) == 0 : phase == 0;
+  const bool in_packs = begins_whole && (!maps || within_pack(to.out) == 0);
+  const bool whole = bound.pack == 1 && !bound.joins ? !covers : in_packs || (bound.begins_anywhere && to.begins_alike);
   if (bound.has(KernelOf::whole_packs) && whole)
     to.kernel = KernelOf::whole_packs;
   else if (bound.has(KernelOf::cut_lines))

@@ -112,10 +112,12 @@ struct Bound {
   bool panels_are_fixed = false;  ///< columns: no more than were counted on
   bool keeps_columns = false;     ///< in registers: neighbours, or apart
   bool begins_alike = false;      ///< every result lies as far from a whole pack as its element, if the first one does
-  bool begins_anywhere = false;   ///< rows: the kernel for whole packs takes them wherever in one the first begins
-  Index run_unit = 1;             ///< cut runs: elements by whose multiples runs begin later in a pack than the first
-  Cover cover_units, cover_any;   ///< cut runs: where the first one begins at such a multiple, and elsewhere
-  PacksOfRun within_run;          ///< cut runs: packs that are whole wherever a run begins
+  bool joins = false;             ///< columns that travel: rows are one long row (travelling_joined.h)
+  bool begins_anywhere =
+      false;  ///< rows, or those that are one: the kernel for whole packs takes them wherever in one the first begins
+  Index run_unit = 1;            ///< cut runs: elements by whose multiples runs begin later in a pack than the first
+  Cover cover_units, cover_any;  ///< cut runs: where the first one begins at such a multiple, and elsewhere
+  PacksOfRun within_run;         ///< cut runs: packs that are whole wherever a run begins
   SectorPanels sectors;
   std::array<StepKernel, kKernelsOfStep> kernels;  ///< by KernelOf
 

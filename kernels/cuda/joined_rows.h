@@ -12,25 +12,41 @@ namespace ndfold::cuda {
 template <class Source>
 struct JoinedRows {
   LineWalk<Source> line;
-  int columns, lane, lanes, phase;  ///< phase: elements by which pack 0 begins before the line
-  Index first, weight;              ///< index of row 0, and between rows
+  int columns, lane, lanes, together;  ///< together: rows that are one long row
+  Index first, weight;                 ///< index of row 0, and between rows
+  int column, row;                     ///< of the first element of the lane's packs in that row
 
-  /// Rows that are one long row.
-  __device__ int together() const { return lanes * Source::kSize / columns; }
-  /// Of element c of the lane's packs: its number in the long row, beyond what a phase takes off.
-  __device__ int place(int c) const { return lane * Source::kSize + c - phase + columns * Source::kSize; }
-  __device__ int column(int c) const { return place(c) % columns; }
-  __device__ int row(int c) const { return place(c) / columns - Source::kSize; }
+  /// `phase`: elements by which pack 0 begins before the line.
+  __device__ JoinedRows(const LineWalk<Source>& all, int of_row, int of_block, int phase, Index index, Index apart)
+      : line(all), columns(of_row), lane(thread_of_block()), lanes(of_block), first(index), weight(apart) {
+    const auto size = static_cast<unsigned>(columns);
+    const auto place = static_cast<unsigned>(lane * Source::kSize - phase) + size * unsigned{Source::kSize};
+    together = static_cast<int>(static_cast<unsigned>(lanes * Source::kSize) / size);
+    row = static_cast<int>(place / size);
+    column = static_cast<int>(place) - row * columns;
+    row -= Source::kSize;
+  }
+
+  /// Calls visit(c, its column, its row) of each element of a pack.
+  template <class Visit>
+  __device__ void each_element(const Visit& visit) const {
+    int in_row = column, of_rows = row;
+#pragma unroll
+    for (int c = 0; c < Source::kSize; ++c) {
+      visit(c, in_row, of_rows);
+      if (++in_row == columns) in_row = 0, ++of_rows;
+    }
+  }
 };
 
-/// An element of a pack alone, as a batch: packs that an end cuts.
+/// An element of a pack alone, as a batch: packs that an end cuts. `at`: index of the pack's long row.
 template <class Source, class F>
-__device__ void fold_cut_pack(const F& fold, const JoinedRows<Source>& rows, Index pack,
+__device__ void fold_cut_pack(const F& fold, const JoinedRows<Source>& rows, Index pack, Index at,
                               typename F::State (&states)[Source::kSize]) {
   const auto place = rows.line.place(pack);
   const Pack<typename Source::Element, Source::kSize> packs[1] = {
       load_pack<typename Source::Element, Source::kSize>(place.in, 1, place.low, place.high)};
-  const Index index[1] = {rows.first + pack / rows.lanes * rows.together() * rows.weight};
+  const Index index[1] = {at};
 #pragma unroll
   for (int c = 0; c < Source::kSize; ++c) {
     const ColumnBatch<Source, 1> view{packs, index, 0, 1, c};
@@ -45,7 +61,7 @@ __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typen
   const LineWalk<Source>& line = rows.line;
   TreeLevels<F, kSize> levels;
   Merger<F, Source> tree(fold, levels);
-  const Index pitch = rows.together() * rows.weight, last = line.last_whole();
+  const Index pitch = rows.together * rows.weight, last = line.last_whole();
   const bool skips = rows.lane < line.first_whole();
   Index pack = rows.lane + (skips ? rows.lanes : 0), at = rows.first + (skips ? pitch : 0);
   const auto fold_batch = [&]<bool kAll>(std::bool_constant<kAll>, int count) {
@@ -64,16 +80,19 @@ __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typen
   int count = 0;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) count += pack + static_cast<Index>(u) * rows.lanes < last;
+  const Index next = pack + static_cast<Index>(count) * rows.lanes, at_next = at + count * pitch;
   if (count > 0) fold_batch(std::false_type(), count);
   tree.result(states);
 #pragma unroll 1
-  for (int end = 0; end < 2; ++end)
-    if (line.cuts(end) && line.cut_pack(end) % rows.lanes == rows.lane)
-      fold_cut_pack(fold, rows, line.cut_pack(end), states);
+  for (int end = 0; end < 2; ++end) {
+    const Index cut = line.cut_pack(end);  // the first one is lane 0's, and pack 0
+    if (line.cuts(end) && cut == (end == 0 ? rows.lane : next))
+      fold_cut_pack(fold, rows, cut, end == 0 ? rows.first : at_next, states);
+  }
   if constexpr (ArgFold<F>)
-#pragma unroll
-    for (int c = 0; c < kSize; ++c)
-      if (states[c].index != fold.identity().index) states[c].index += rows.row(c) * rows.weight;
+    rows.each_element([&](int c, int, int row) {
+      if (states[c].index != fold.identity().index) states[c].index += row * rows.weight;
+    });
 }
 
 /// Over all lanes of a block that hold a column; visit(column, state) is called by one thread each. States of as many
@@ -84,16 +103,15 @@ __device__ void combine_joined(const F& fold, const Arguments& step, const Joine
   using State = typename F::State;
   const auto block = cg::this_thread_block();
   auto* const area = reinterpret_cast<State*>(shared_memory());
-  const int together = rows.together(), room = static_cast<int>(step.tile_bytes) / static_cast<int>(sizeof(State));
+  const int together = rows.together, room = static_cast<int>(step.tile_bytes) / static_cast<int>(sizeof(State));
   const int most = room / together < rows.columns ? room / together : rows.columns;
   for (int first = 0; first < rows.columns; first += most) {
     const int count = rows.columns - first < most ? rows.columns - first : most;
-#pragma unroll
-    for (int c = 0; c < Source::kSize; ++c) {
-      const int column = rows.column(c) - first;
+    rows.each_element([&](int c, int column, int row) {
+      column -= first;
       if (rows.lane < rows.lanes && column >= 0 && column < count)
-        area[(rows.row(c) + together) % together * count + column] = states[c];
-    }
+        area[(row < 0 ? row + together : row) * count + column] = states[c];
+    });
     block.sync();
     merge_states(
         fold, count, together, [&](int column, int row) { return area + row * count + column; },
@@ -118,13 +136,8 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       const Index begin = part * step.part, end = min_of(begin + step.part, step.reduced);
       const auto* const from = reinterpret_cast<const typename Source::Element*>(step.in) + base.in + begin * axis.size;
       const Index weight = step.walk.near[0].out;
-      const JoinedRows<Source> rows{LineWalk<Source>(axis, from, 0, 0, (end - begin) * axis.size),
-                                    columns,
-                                    thread_of_block(),
-                                    step.lanes,
-                                    phase_of<Source::kSize>(from),
-                                    begin * weight,
-                                    weight};
+      const JoinedRows<Source> rows(LineWalk<Source>(axis, from, 0, 0, (end - begin) * axis.size), columns, step.lanes,
+                                    phase_of<Source::kSize>(from), begin * weight, weight);
       State states[Source::kSize];
       if (rows.lane < rows.lanes) {
         fold_joined<Tuning::kUnroll>(fold, rows, states);

@@ -65,30 +65,21 @@ StepKernel tall_kernel(const Step& step, const Found& found, Bound& bound, Index
   return {found.tall_sectors, shared, static_cast<int>(threads)};
 }
 
-// Whether rows of results are whole sectors.
-bool are_whole_sectors(const Step& step, Index element_bytes) {
-  const Index unit = rows_of_sector(element_bytes);
-  const auto is_whole = [&](const Axis& axis) { return axis.out % unit == 0; };
-  return std::all_of(step.reduced.begin(), step.reduced.end(), is_whole) &&
-         std::all_of(step.kept.begin(), step.kept.end() - 1, is_whole);
-}
-
 StepKernel travelling_kernel(const Step& step, const Found& found, Index pack) {
   if (found.travelling_sectors == nullptr || !rows_begin_alike(step, pack)) return {};
-  const Index before = travelling_states_bytes(step.launch.block, travelling_columns(step));
+  const Index before = travelling_bytes_before(step, step.launch.block, static_cast<int>(pack));
   return {found.travelling_sectors, before + step.launch.shared_bytes, step.launch.block};
 }
 
 }  // namespace
 
 StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound) {
-  const bool in_line =
-      step.reduced.size() == 1 && !step.kept.empty() && step.kept.back().in == 1 && step.kept.back().out == 1;
+  const bool in_line = step.reduced.size() == 1 && are_neighbours(step);
   if (step.kernel.body != Body::columns || !in_line) return {};
   const Index size = step.kept.back().size, width = step.kernel.tuning.panel_bytes / bound.element_bytes;
   const bool alone = keeps_tall_sectors(step) && width == size;
   const bool shifted = found.tall_sectors != nullptr && std::has_single_bit(static_cast<std::uint64_t>(width)) &&
-                       are_whole_sectors(step, bound.element_bytes);
+                       are_whole_sectors(step);
   if (!alone && !shifted && !is_width_by_sectors(width, bound.element_bytes)) return {};
   const Reach in_kept = reach_of(step.kept), in_reduced = reach_of(step.reduced),
               out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);

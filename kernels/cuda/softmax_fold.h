@@ -75,6 +75,21 @@ struct Exponent<float> {
   }
 };
 
+/// Of several maxima, in few instructions unless some is huge.
+template <class A, int kCount>
+__device__ void measure_from(const A (&maxima)[kCount], A scale, Exponent<A> (&exponents)[kCount]) {
+  bool ordinary = true;
+#pragma unroll
+  for (const A max : maxima) ordinary = ordinary && Exponent<A>::is_ordinary(max);
+  if (ordinary) {
+#pragma unroll
+    for (int c = 0; c < kCount; ++c) exponents[c] = Exponent<A>::of_ordinary(maxima[c], scale);
+  } else {
+#pragma unroll
+    for (int c = 0; c < kCount; ++c) exponents[c] = Exponent<A>::of(maxima[c], scale);
+  }
+}
+
 /// Σ exp(scale · x - max), as a pivot leaves it.
 template <class A>
 struct SumOfPowers : folds::Sum<A> {

@@ -180,6 +180,9 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
       return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
     }();
     if constexpr (kBody == Body::columns)
+      if (key.source == SourceKind::joined)
+        return with_travelling<TravellingJoined, Line, InLine<Strided>, F, Sink>(key, found);
+    if constexpr (kBody == Body::columns)
       return layout.in_line ? with_travelling_sectors<Line, F, Sink>(
                                   key, with_travelling<TravellingColumns, Line, InLine<Strided>, F, Sink>(key, found))
                             : with_travelling<TravellingColumns, Dense, Strided, F, Sink>(key, found);

@@ -3,8 +3,10 @@
 #pragma once
 #include "kernels/cuda/any_extreme.h"
 #include "kernels/cuda/batch_ring.h"
+#include "kernels/cuda/joined_states.h"
 #include "kernels/cuda/sinks.h"
 #include "kernels/cuda/source.h"
+#include "kernels/cuda/travelling_joined.h"
 #include "kernels/cuda/travelling_sectors.h"
 #include "kernels/cuda/travelling_states.h"
 #include "kernels/cuda/travelling_tiles.h"
@@ -21,9 +23,10 @@ class Travel {
   static constexpr int kSize = Source::kSize, kLoads = Tuning::kUnroll, kThreads = Tuning::kThreads;
   using Tiles = TilesOf<Source, kThreads>;
   static constexpr int kStates = Tiles::kStates, kAcross = Tiles::kAcross, kColumns = kStates * kAcross;
-  using States = TravellingStates<kColumns, kThreads / kWarp>;
-  static constexpr bool kIsRow = kColumns == 1;
-  static constexpr Index kBytesBefore = travelling_states_bytes(kThreads, kColumns);
+  using States = std::conditional_t<Tiles::kIsJoined, JoinedStates<kStates, kThreads>,
+                                    TravellingStates<kColumns, kThreads / kWarp>>;
+  using End = EndOfTile<T, Tiles::kHasEnds ? kStates : 1>;
+  static constexpr Index kBytesBefore = States::kBytes;
 
  public:
   __device__ Travel(const Arguments& step, const F& fold)
@@ -32,11 +35,12 @@ class Travel {
         tiles_(step, kBytesBefore),
         states_(step),
         places_(step, kBytesBefore - kTurnsOfPlaces * kPlaceBytes),
-        batches_(batches_of(step.part * Tiles::kBytes, kThreads)),
+        batches_(batches(step, tiles_)),
         loads_(batches_.loads * static_cast<int>(kVectorBytes / sizeof(P))),
         ring_(step, kBytesBefore + bytes_of_runs(step), loads_),
-        again_(kIsRow && batches_.count > ring_.places() ? batches_.count - ring_.places() : 0),
-        lag_(2 * batches_.count < ring_.places() ? 1 : 0) {}
+        again_(Tiles::kPasses && batches_.count > ring_.places() ? batches_.count - ring_.places() : 0),
+        once_(meets_once(step)),
+        lag_(!once_ && 2 * batches_.count < ring_.places() ? 1 : 0) {}
 
   __device__ void run() {
     const auto block = cg::this_thread_block();
@@ -47,7 +51,7 @@ class Travel {
 #pragma unroll 1
     for (int place = 0; place < ring_.places(); ++place) ask();
     ends_.next = end_of(0);
-    states_.clear();
+    if (!once_) states_.clear();
 #pragma unroll 1
     for (int turn = 0; turn < turns + lag_; ++turn) {
       const int last = turn - lag_;  // the tile that is finished
@@ -65,8 +69,9 @@ class Travel {
       // What others wait for comes first: blocks that leave a word before they read those of the tile before may be a
       // turn apart.
       if (folds) states_.leave(turn);
+      if (once_) cg::this_grid().sync();  // words of all are there
       if (lag_ == 0) words = states_.look(turn);
-      if (finishes) states_.read(last, words);
+      if (finishes) read(last, words);
       block.sync();  // so is what was read, and those of warps were combined
       if (folds) places_.find_later(tiles_, turn);
       if (finishes) finish(last);
@@ -78,7 +83,13 @@ class Travel {
 
   __device__ static Index bytes_of_runs(const Arguments& step) {
     if constexpr (!Tiles::kHasRuns) return 0;
-    return travelling_table_bytes(step.part, kIsRow ? step.packs_of_run * kSize : 1);
+    return travelling_table_bytes(step.part, kColumns == 1 ? step.packs_of_run * kSize : 1);
+  }
+  __device__ static Batches batches(const Arguments& step, const Tiles& tiles) {
+    if constexpr (Tiles::kIsJoined)
+      return batches_of(tiles.part_bytes(), tiles.lanes());
+    else
+      return batches_of(step.part * Tiles::kBytes, kThreads);
   }
 
   // For the next batch, into a place that was read; nothing when there is none.
@@ -133,41 +144,28 @@ class Travel {
     return tiles_.template packs<true>(reinterpret_cast<const T*>(step_.in), places_.of(turn));
   }
 
-  // A lane's element of the ends of a turn's row, asked for a turn before it is folded.
-  __device__ EndOfRow<T> end_of(int turn) const {
-    EndOfRow<T> end;
+  // A lane's elements of the ends of a turn's tile, asked for a turn before it is folded.
+  __device__ End end_of(int turn) const {
+    End end;
     if constexpr (Tiles::kHasEnds) {
       if (turn >= places_.turns()) return end;
       const TilePlace place = places_.of(turn);
-      end.at = tiles_.end(place);
-      if (end.at >= 0) end.element = reinterpret_cast<const T*>(step_.in)[place.in + end.at];
+      end.cut = tiles_.end(place);
+      const T* const from = reinterpret_cast<const T*>(step_.in) + place.in + end.cut.at;
+      end.each([&](int c, T) { end.elements[c] = from[c]; });
     }
     return end;
   }
-  __device__ static A number_of_end(const EndOfRow<T>& end) { return Source::value(end.element); }
-
-  // A lane's place-by-place extremes of packs, and what they make of its columns' maxima: of numbers that are turned,
-  // where a scale is negative.
-  template <bool kTurned>
-  __device__ static P no_extremes() {
-    P extremes;
-#pragma unroll
-    for (int i = 0; i < kSize; ++i)
-      extremes.at[i] = to_element<T>(kTurned ? folds::kInfinity<A> : -folds::kInfinity<A>);
-    return extremes;
+  // work(column of the lane, number) of what a lane has of a tile's ends.
+  template <class Work>
+  __device__ static void each_number(const End& end, const Work& work) {
+    if constexpr (Tiles::kHasEnds) end.each([&](int c, T element) { work(c, Source::value(element)); });
   }
+
+  // A lane's place-by-place extremes of packs: of numbers that are turned, where a scale is negative.
   template <bool kTurned>
   __device__ void add_extremes(int place, int count, P& extremes) const {
     each_pack(place, count, [&](const P& pack) { extremes = any_extreme<kTurned>(extremes, pack); });
-  }
-  template <bool kTurned>
-  __device__ static void raise(const P& extremes, A (&maxima)[kStates]) {
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) {
-      const A number = number_of<Source>(extremes, i);
-      A& max = maxima[i % kStates];
-      max = folds::any_maximum(max, kTurned ? -number : number);
-    }
   }
   // Times the scale: whoever has no number has none then, too, for a scale may be 0.
   template <bool kTurned>
@@ -192,63 +190,67 @@ class Travel {
   template <bool kTurned, class Meanwhile>
   __device__ void fold_staying(int count, int later, A (&maxima)[kStates], A (&sums)[kStates],
                                const Meanwhile& meanwhile) {
-    P extremes = no_extremes<kTurned>();
+    P extremes = no_extremes<kTurned, A, T, kSize>();
     int place = fold_place_;
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch, place = ring_.after(place)) {
       await_but(later - batch);
       add_extremes<kTurned>(place, of_batch(count, batch), extremes);
     }
-    raise<kTurned>(extremes, maxima);
-    if (ends_.folded.at >= 0) {
-      const A number = number_of_end(ends_.folded);
-      maxima[0] = folds::any_maximum(maxima[0], kTurned ? -number : number);
-    }
+    raise_maxima<kTurned, Source>(extremes, maxima);
+    each_number(ends_.folded,
+                [&](int c, A number) { maxima[c] = folds::any_maximum(maxima[c], kTurned ? -number : number); });
     meanwhile();
     Exponent<A> exponents[kStates];
 #pragma unroll
-    for (int c = 0; c < kStates; ++c) {
-      maxima[c] = scaled<kTurned>(meet_maxima(maxima[c]));
-      exponents[c] = Exponent<A>::of(maxima[c], fold_.scale);
-    }
+    for (int c = 0; c < kStates; ++c) maxima[c] = scaled<kTurned>(meet_maxima(maxima[c]));
+    measure_from(maxima, fold_.scale, exponents);
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch, fold_place_ = ring_.after(fold_place_))
       add_powers(fold_place_, of_batch(count, batch), exponents, sums);
-    if (ends_.folded.at >= 0) sums[0] += exponents[0].power(number_of_end(ends_.folded));
+    each_number(ends_.folded, [&](int c, A number) { sums[c] += exponents[c].power(number); });
   }
 
-  // A row that is longer than the ring: batch by batch, each in the place of one that was folded, until only the last
+  // A tile that is longer than the ring: batch by batch, each in the place of one that was folded, until only the last
   // ones stay.
   template <bool kTurned>
-  __device__ void fold_passing(int count, A (&maxima)[1], A (&sums)[1]) {
-    if (ends_.folded.at >= 0) {
-      const A number = number_of_end(ends_.folded);
-      maxima[0] = scaled<kTurned>(kTurned ? -number : number);
-      sums[0] = Exponent<A>::of(maxima[0], fold_.scale).power(number);
-    }
+  __device__ void fold_passing(int count, A (&maxima)[kStates], A (&sums)[kStates]) {
+    each_number(ends_.folded, [&](int c, A number) {
+      maxima[c] = scaled<kTurned>(kTurned ? -number : number);
+      sums[c] = Exponent<A>::of(maxima[c], fold_.scale).power(number);
+    });
 #pragma unroll 1
     for (int batch = 0; batch < batches_.count; ++batch, fold_place_ = ring_.after(fold_place_)) {
       await_but(batch <= again_ ? ring_.places() - 1 : batches_.count - 1 - batch);
       const int packs = of_batch(count, batch);
-      P extremes = no_extremes<kTurned>();
+      P extremes = no_extremes<kTurned, A, T, kSize>();
       add_extremes<kTurned>(fold_place_, packs, extremes);
-      A most[1] = {-folds::kInfinity<A>}, of_packs[1] = {};
-      raise<kTurned>(extremes, most);
-      measure_from(folds::any_maximum(maxima[0], scaled<kTurned>(most[0])), maxima[0], sums[0]);
-      add_powers(fold_place_, packs, {Exponent<A>::of(maxima[0], fold_.scale)}, of_packs);
-      sums[0] += of_packs[0];
+      A most[kStates], of_packs[kStates] = {};
+      Exponent<A> exponents[kStates];
+#pragma unroll
+      for (A& one : most) one = -folds::kInfinity<A>;
+      raise_maxima<kTurned, Source>(extremes, most);
+#pragma unroll
+      for (int c = 0; c < kStates; ++c) {
+        shift(folds::any_maximum(maxima[c], scaled<kTurned>(most[c])), maxima[c], sums[c]);
+      }
+      measure_from(maxima, fold_.scale, exponents);
+      add_powers(fold_place_, packs, exponents, of_packs);
+#pragma unroll
+      for (int c = 0; c < kStates; ++c) sums[c] += of_packs[c];
       if (batch < again_) ask();
     }
-    measure_from(meet_maxima(maxima[0]), maxima[0], sums[0]);
+#pragma unroll
+    for (int c = 0; c < kStates; ++c) shift(meet_maxima(maxima[c]), maxima[c], sums[c]);
   }
-  __device__ static void measure_from(A larger, A& max, A& sum) {
+  __device__ static void shift(A larger, A& max, A& sum) {
     sum *= Exponent<A>::shrink(max, larger);
     max = larger;
   }
 
   template <bool kTurned, class Meanwhile>
   __device__ void fold(int count, int later, A (&maxima)[kStates], A (&sums)[kStates], const Meanwhile& meanwhile) {
-    if constexpr (kIsRow)
+    if constexpr (Tiles::kPasses)
       if (again_ > 0) return fold_passing<kTurned>(count, maxima, sums);
     fold_staying<kTurned>(count, later, maxima, sums, meanwhile);
   }
@@ -274,28 +276,51 @@ class Travel {
   // Of a lane's column among the states of all: lanes put neighbours.
   template <class Packs>
   __device__ static int place_of(const Packs& packs, int c) {
-    if constexpr (Packs::kIsWhole)
+    if constexpr (Tiles::kIsJoined)
+      return thread_of_block() * kStates + c;
+    else if constexpr (Packs::kIsWhole)
       return c * kAcross + thread_of_block() % kAcross;
     else
       return packs.place(c);
   }
 
+  // work(a map of the kind that the step has).
+  template <class Work>
+  __device__ void with_map(const Work& work) const {
+    if (step_.map == MapKind::softmax)
+      work(SoftmaxMap<A>());
+    else
+      work(LogSoftmaxMap<A>());
+  }
+  template <class Map>
+  __device__ Map make(const WordState& state) const {
+    return Map(state, static_cast<A>(step_.scale), static_cast<A>(step_.alpha));
+  }
+
+  // What other blocks left of a tile.
+  __device__ void read(int turn, const Words& words) const {
+    if constexpr (Tiles::kIsJoined)
+      with_map([&]<class Map>(Map) {
+        states_.template read<Map>(turn, words, [&](const WordState& state) { return make<Map>(state); });
+      });
+    else
+      states_.read(turn, words);
+  }
+
   // Writes a tile, and asks for what comes into its places.
   __device__ void finish(int turn) {
-    if (step_.map == MapKind::softmax)
-      finish<SoftmaxMap<A>>(turn);
-    else
-      finish<LogSoftmaxMap<A>>(turn);
+    with_map([&]<class Map>(Map) { finish<Map>(turn); });
   }
 
   template <class Map>
   __device__ void finish(int turn) {
     const auto packs = tiles_.template packs<false>(reinterpret_cast<Out*>(step_.out), places_.of(turn));
     Map maps[kStates];
-    states_.whole(
-        maps,
-        [&](const WordState& state) { return Map(state, static_cast<A>(step_.scale), static_cast<A>(step_.alpha)); },
-        [&](int c) { return place_of(packs, c); });
+    if constexpr (Tiles::kIsJoined)
+      states_.whole(maps);
+    else
+      states_.whole(
+          maps, [&](const WordState& state) { return make<Map>(state); }, [&](int c) { return place_of(packs, c); });
     const int stay = batches_.count - again_;
     if (again_ > 0) map_place_ = fold_place_;  // the first of those that stay has the place after the last one's
 #pragma unroll 1
@@ -318,11 +343,11 @@ class Travel {
       ask();
     }
     if (again_ > 0) fold_place_ = map_place_;
-    EndOfRow<T> end = ends_.folded;  // a reference to either would keep all members out of registers
-    if (lag_ > 0) end = ends_.waiting;
-    if (end.at >= 0) {
-      Out* const row = reinterpret_cast<Out*>(step_.out) + places_.of(turn).out;
-      row[end.at] = to_element<Out>(maps[0](number_of_end(end)));
+    if constexpr (Tiles::kHasEnds) {
+      End end = ends_.folded;  // a reference to either would keep all members out of registers
+      if (lag_ > 0) end = ends_.waiting;
+      Out* const to = reinterpret_cast<Out*>(step_.out) + places_.of(turn).out + end.cut.at;
+      each_number(end, [&](int c, A number) { to[c] = to_element<Out>(maps[c](number)); });
     }
   }
 
@@ -335,9 +360,10 @@ class Travel {
   int loads_;  // of a batch, of a lane's packs
   BatchRing<P, kThreads> ring_;
   struct {
-    EndOfRow<T> waiting, folded, next;
+    End waiting, folded, next;
   } ends_;     // of the last turn, of this one, and of the one to come
   int again_;  // batches of a row that have no place at its end and are asked for again, the last ones first
+  bool once_;  // a group has one tile, whose blocks meet at the grid's barrier
   int lag_;    // turns that a tile waits for its states
   int ask_place_ = 0, fold_place_ = 0, map_place_ = 0;
   int asked_ = 0, asked_turn_ = 0;

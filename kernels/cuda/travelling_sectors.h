@@ -51,7 +51,7 @@ class TravellingSectors {
  public:
   static constexpr int kStates = kSize, kAcross = kPanel / kSize;
   static constexpr Index kBytes = 2 * kTravellingLineBytes;
-  static constexpr bool kHasEnds = false, kHasRuns = false;
+  static constexpr bool kHasEnds = false, kIsJoined = false, kHasRuns = false, kPasses = false;
 
   __device__ TravellingSectors(const Arguments& step, Index)
       : step_(step), begin_(static_cast<int>(blockIdx.x * step.part)) {

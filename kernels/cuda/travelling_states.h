@@ -19,6 +19,8 @@ class TravellingStates {
   static_assert(kWarps <= kWarp && (kIsRow || kColumns % kWarp == 0) && kOfWarp * kWarps == kWarp);
 
  public:
+  static constexpr Index kBytes = travelling_states_bytes(kWarps * kWarp, kColumns);
+
   explicit __device__ TravellingStates(const Arguments& step) : mail_(step), parts_(static_cast<int>(step.parts)) {}
 
   __device__ void clear() const { mail_.clear(); }
@@ -122,7 +124,7 @@ class TravellingStates {
     const Word* const from = mail_.words(turn) + part * kColumns + (kIsRow ? 0 : lane_of_warp());
     each_part(part, [&](int i) {
 #pragma unroll
-      for (int t = 0; t < kTimes; ++t) words.at[t][i] = load_word(from + i * kHop * kColumns + t * kWarp);
+      for (int t = 0; t < kTimes; ++t) words.at[t][i] = mail_.look(from + i * kHop * kColumns + t * kWarp);
     });
   }
   __device__ bool are_there(const Words& words, int part, bool marked) const {
@@ -149,7 +151,7 @@ class TravellingStates {
   // A lane's share of all parts' states. All lanes wait for all: apart, they would not come together soon again.
   __device__ void await(int turn, Words words, WordState (&states)[kTimes]) const {
     const auto warp_of_lanes = cg::tiled_partition<kWarp>(cg::this_thread_block());
-    const bool marked = mail_.marks(turn);
+    const bool marked = marks_of(turn);
 #pragma unroll
     for (WordState& state : states) state = kNothing;
 #pragma unroll 1

@@ -78,11 +78,25 @@ __device__ BeginOfRun* find_runs(const Arguments& step, Index bytes_before, Inde
   return runs;
 }
 
-/// A lane's element of a row's ends that are no whole packs; -1: it has none.
-template <class T>
-struct EndOfRow {
-  int at = -1;
-  T element = {};
+/// Where a lane has elements of a tile's ends that are no whole packs: of `at` and what follows those whose bit is set.
+struct CutOff {
+  int at = 0;
+  unsigned which = 0;
+};
+
+/// The same, loaded: at most kCount.
+template <class T, int kCount>
+struct EndOfTile {
+  CutOff cut;
+  T elements[kCount] = {};
+
+  /// Calls work(c, element at + c).
+  template <class Work>
+  __device__ void each(const Work& work) const {
+#pragma unroll
+    for (int c = 0; c < kCount; ++c)
+      if ((cut.which >> c & 1) != 0) work(c, elements[c]);
+  }
 };
 
 /// Between elements along lanes: of packs they are neighbours.
@@ -145,8 +159,9 @@ class TravellingRows {
  public:
   static constexpr int kStates = 1, kAcross = 1;  // columns of a lane, and lanes side by side
   static constexpr Index kBytes = sizeof(T);      // of one reduced index
-  static constexpr bool kHasEnds = true;
+  static constexpr bool kHasEnds = true, kIsJoined = false;
   static constexpr bool kHasRuns = false;  // whose places stand in shared memory
+  static constexpr bool kPasses = true;    // a tile may be longer than the ring
 
   __device__ TravellingRows(const Arguments& step, Index)
       : step_(step),
@@ -174,11 +189,11 @@ class TravellingRows {
             count_until<kThreads>(end, from)};
   }
 
-  /// Which element of a row's ends is the lane's, or -1.
-  __device__ int end(const TilePlace& place) const {
+  /// Which element of a row's ends is the lane's, if any.
+  __device__ CutOff end(const TilePlace& place) const {
     const int lane = thread_of_block(), tail = last_pack(place) * kSize - place.extra + lane - kSize;
-    if (lane < kSize) return blockIdx.x == 0 && lane < first_pack(place) * kSize - place.extra ? lane : -1;
-    return lane < 2 * kSize && blockIdx.x + 1 == gridDim.x && tail < elements_ ? tail : -1;
+    if (lane < kSize) return {lane, blockIdx.x == 0 && lane < first_pack(place) * kSize - place.extra};
+    return {tail, lane < 2 * kSize && blockIdx.x + 1 == gridDim.x && tail < elements_};
   }
 
  private:
@@ -199,7 +214,7 @@ class TravellingRuns {
  public:
   static constexpr int kStates = 1, kAcross = 1;
   static constexpr Index kBytes = sizeof(T);
-  static constexpr bool kHasEnds = false, kHasRuns = true;
+  static constexpr bool kHasEnds = false, kIsJoined = false, kHasRuns = true, kPasses = true;
 
   __device__ TravellingRuns(const Arguments& step, Index bytes_before) : step_(step) {
     const auto begin = static_cast<int>(blockIdx.x * step.part), left = static_cast<int>(step.reduced) - begin;
@@ -245,7 +260,7 @@ class TravellingColumns {
   static constexpr int kPanel = travelling_columns(sizeof(typename Source::Element));
   static constexpr int kStates = kSize, kAcross = kPanel / kSize;
   static constexpr Index kBytes = kTravellingLineBytes;
-  static constexpr bool kHasEnds = false, kHasRuns = !kIsInLine<Source>;
+  static constexpr bool kHasEnds = false, kIsJoined = false, kHasRuns = !kIsInLine<Source>, kPasses = false;
 
   __device__ TravellingColumns(const Arguments& step, Index bytes_before)
       : step_(step), begin_(static_cast<int>(blockIdx.x * step.part)) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace ndfold::cuda {
 namespace {
@@ -220,10 +221,11 @@ void find_ends(const Step& step, const Found& found, Bound& bound) {
 
 namespace {
 
-// Whether parts of a row have room for as much as lies between a line of memory and wherever it begins.
-bool has_room_before(const Bound& bound) {
+// Whether parts of a row, or of so many columns of rows that are joined, have room for as much as lies between a line
+// of memory and wherever it begins.
+bool has_room_before(const Bound& bound, Index columns = 1) {
   const Arguments& to = bound.arguments;
-  return to.parts * to.part >= to.reduced + kTravellingLineBytes / bound.element_bytes - 1;
+  return to.parts * to.part * columns >= to.reduced * columns + kTravellingLineBytes / bound.element_bytes - 1;
 }
 
 // Whether all results lie in whole packs.
@@ -242,13 +244,27 @@ StepKernel kernel_that_travels(const Step& step, Kernel kernel, Index pack, cons
   const Arguments& to = bound.arguments;
   const bool columns = step.kernel.body == Body::columns, is_looked_up = to.walk.rank > (columns ? 1 : 0);
   if (kernel == nullptr || (is_looked_up && !spans_few(step.reduced, pack))) return {};
-  const Index before = travelling_states_bytes(step.launch.block, travelling_columns(step));
+  const Index before = travelling_bytes_before(step, step.launch.block, static_cast<int>(pack));
   const Index places = is_looked_up ? travelling_table_bytes(to.part, columns ? 1 : to.lane_axis.size) : 0;
   return {kernel, before + places + step.launch.shared_bytes, step.launch.block};
 }
 
+// The kernel for rows that are joined and travel: lines begin anywhere in a pack, if their results begin alike.
+StepKernel kernel_of_joined(const Step& step, const Found& found, Bound& bound) {
+  const Index pack = kVectorBytes / bound.element_bytes;
+  const std::span<const Axis> lines = std::span(step.kept).first(step.kept.size() - 1);
+  bound.joins = true;
+  bound.begins_alike =
+      std::all_of(lines.begin(), lines.end(), [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; });
+  bound.begins_anywhere = bound.begins_alike && has_room_before(bound, step.kept.back().size);
+  const bool whole = std::all_of(lines.begin(), lines.end(), [&](const Axis& axis) { return axis.in % pack == 0; });
+  const bool suits = bound.begins_alike && (whole || bound.begins_anywhere);
+  return suits ? kernel_that_travels(step, found.travelling, pack, bound) : StepKernel{};
+}
+
 // The kernel for rows or columns that travel. A line's ends may be no whole packs, if its results lie as they do.
 StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bound) {
+  if (travels_joined(step)) return kernel_of_joined(step, found, bound);
   const Arguments& to = bound.arguments;
   const bool in_line = step.kernel.body == Body::rows && to.walk.rank == 0;
   bound.begins_anywhere = in_line && bound.begins_alike && has_room_before(bound);

@@ -28,23 +28,36 @@ __device__ inline WordState state_of(Word word) {
           std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32) & 0x7fffffffu)};
 }
 
+/// Of a turn's words.
+__device__ inline bool marks_of(int turn) { return turn / kTurnsOfWords % 2 == 0; }
+
+/// Where each group has one tile, its blocks meet at the grid's barrier instead, and words are read after it.
+__device__ inline bool meets_once(const Arguments& step) { return step.tiles <= static_cast<Index>(gridDim.y); }
+__device__ inline void leave_word(Word* place, Word word, bool once) {
+  if (once)
+    *place = word;
+  else
+    store_word(place, word);
+}
+__device__ inline Word look_at_word(const Word* from, bool once) { return once ? *from : load_word(from); }
+
 /// Where the blocks of a group leave words each turn for each other. Places of four turns alternate: whoever leaves a
 /// word has read all of two turns earlier, which others left after they had read all of two turns before those.
 template <int kColumns>
 class Mail {
  public:
   __device__ explicit Mail(const Arguments& step)
-      : words_(reinterpret_cast<Word*>(step.exchange)), parts_(static_cast<int>(step.parts)) {}
+      : words_(reinterpret_cast<Word*>(step.exchange)), parts_(static_cast<int>(step.parts)), once_(meets_once(step)) {}
 
   /// Of all parts, one after the other.
   __device__ Word* words(int turn) const {
     return words_ + (static_cast<Index>(turn % kTurnsOfWords) * gridDim.y + blockIdx.y) * parts_ * kColumns;
   }
-  __device__ static bool marks(int turn) { return turn / kTurnsOfWords % 2 == 0; }
 
   __device__ void leave(int turn, int column, const WordState& state) const {
-    store_word(mine(turn) + column, word_of(state, marks(turn)));
+    leave_word(mine(turn) + column, word_of(state, marks_of(turn)), once_);
   }
+  __device__ Word look(const Word* from) const { return look_at_word(from, once_); }
 
   /// Before the first turn: no word is there. All blocks of the grid meet.
   __device__ void clear() const {
@@ -58,6 +71,7 @@ class Mail {
 
   Word* words_;
   int parts_;
+  bool once_;
 };
 
 }  // namespace ndfold::cuda

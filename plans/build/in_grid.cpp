@@ -85,11 +85,19 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
   const TuningRow& tuned = tuning_for(device, question_of(strategy, problem));
   Step step = fold_step(problem, body, tuned);
   Journey journey;
-  if (Step wide = step; body == Body::columns && overlap_to_travel(wide, device)) {
+  Step joined = step;
+  const bool may_join = join_to_travel(joined);
+  const auto join = [&] {
+    journey = journey_of(problem, joined, device);
+    if (journey.threads != 0) step = joined;
+  };
+  if (may_join && are_better_joined(step)) join();
+  if (Step wide = step; journey.threads == 0 && body == Body::columns && overlap_to_travel(wide, device)) {
     journey = journey_of(problem, wide, device);
     if (journey.threads != 0) step = wide;
   }
   if (journey.threads == 0) journey = journey_of(problem, step, device);
+  if (journey.threads == 0 && may_join) join();
   const Index tiles = step.launch.grid[1];
   step.kernel.scope = Scope::grid;
   step.launch.cooperative = true;

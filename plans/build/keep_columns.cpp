@@ -30,18 +30,10 @@ bool suits_registers(const Step& step, const DeviceFacts& device) {
          kernel.output == kernel.input && kernel.accumulate == DType::f32;
 }
 
-// Whether rows of results are so many elements a number of times, or no neighbours.
-bool are_whole(const Step& step, Index unit) {
-  const auto is_whole = [&](const Axis& axis) { return axis.out % unit == 0; };
-  return step.kept.empty() || step.kept.back().out != 1 ||
-         (std::all_of(step.reduced.begin(), step.reduced.end(), is_whole) &&
-          std::all_of(step.kept.begin(), step.kept.end() - 1, is_whole));
-}
-
 // Of 16 bits rows of whole packs do not gain: [128,524296] axis 0 takes 125 us where panels overlap, 121 where not; of
 // odd length 125 and 165 (an H100).
 bool gains_by_overlap(const Step& step, Index pack) {
-  return element_bytes(step) < 4 ? !are_whole(step, pack) : !are_whole_sectors(step);
+  return element_bytes(step) < 4 ? !results_are_whole(step, pack) : !are_whole_sectors(step);
 }
 
 // Whether elements and results are more than caches keep, so many times over: else a sector that is written in two
@@ -97,15 +89,10 @@ Index columns_read_by_sectors(const Step& step, Index width) {
 }  // namespace
 
 bool has_even_rows(const Step& step) {
-  const bool neighbours = step.kernel.source == SourceKind::dense && !step.kept.empty() && step.kept.back().in == 1 &&
-                          step.kept.back().out == 1;
+  const bool neighbours = step.kernel.source == SourceKind::dense && are_neighbours(step);
   const bool any = !neighbours || !maps_elements(step.kernel.sink);  // wherever results lie
   return !has_uneven_rows(step) &&
          (any || rows_begin_alike(step, step.kernel.tuning.vector_bytes / element_bytes(step)));
-}
-
-bool are_whole_sectors(const Step& step) {
-  return are_whole(step, kSectorBytes / static_cast<Index>(size_bytes(step.kernel.output)));
 }
 
 bool overlaps(const Step& step) {

@@ -1,5 +1,7 @@
 // Softmaxes of columns that wait in registers: how wide their panels are, and who keeps them.
 #pragma once
+#include <ndfold/kept_columns.h>
+
 #include "plans/build/geometry.h"
 
 namespace ndfold {
@@ -25,9 +27,6 @@ bool overlap_to_travel(Step& step, const DeviceFacts& device);
 
 /// Whether columns' rows are whole packs, in the input and what is mapped in the output, if the first one is.
 bool has_even_rows(const Step& step);
-
-/// Whether rows of a step's results are whole sectors of memory, or none.
-bool are_whole_sectors(const Step& step);
 
 /// Whether the panels of a step overlap so.
 bool overlaps(const Step& step);

@@ -19,6 +19,15 @@ struct Journey {
 /// Whether kernels take such a step in packs of 16 bytes; else elements one by one.
 bool travels_in_packs(const Step& step);
 
+/// Takes few columns of rows that follow one another as one long row, if they are.
+bool join_to_travel(Step& step);
+
+/// Whether those are then sooner than panels, where these travel: not short columns of wide rows. By panels and so,
+/// f32: [65536,8] 8.6 us and 8.7, [131072,8] 11.2 and 9.8; [131072,16] 13.0 and 12.7, [262144,16] 23 and 18.8;
+/// [131072,32] 18 and 20, [262144,32] 38 and 32; [65536,17] 10.7 and 11.6, [131072,17] 16.8 and 13.6; [65536,33] 20
+/// and 15.7.
+bool are_better_joined(const Step& step);
+
 /// Of a softmax in a grid, as `step` begins.
 Journey journey_of(const Problem& problem, const Step& step, const DeviceFacts& device);
 

@@ -202,7 +202,7 @@ struct FakeFunctions {
   static Found find_kernel(const KernelKey& key, const Layout& layout) {
     const auto loads = [&] { return std::max(1, 16 / static_cast<int>(size_bytes(key.input))); };
     const bool moves = key.body == Body::elementwise || key.body == Body::permute;
-    const bool dense = moves ? layout.dense : key.source == SourceKind::dense;
+    const bool dense = moves ? layout.dense : key.source == SourceKind::dense || key.source == SourceKind::joined;
     Found found{.kernel = nullptr, .threads = key.tuning.threads > 512 ? 1024 : 512, .pack = dense ? loads() : 1};
     if (machine->quiet) return found.kernel = kernel_called(0), found;
     const std::lock_guard lock(machine->mutex_);

@@ -80,6 +80,10 @@ TEST(Travel, PanelsToo) {
         EXPECT_TRUE(rows * columns * 4 < kChipBytes || rows * kTravellingLineBytes >= kChipBytes);
         continue;
       }
+      if (travels_joined(step)) {
+        EXPECT_LE(columns, kMostColumnsToJoin);
+        continue;
+      }
       const Batches batches = batches_of(step.part * kTravellingLineBytes, step.launch.block);
       EXPECT_GE(step.part * step.parts, rows);
       EXPECT_LE(batches.count * batch_bytes(step.launch.block, batches.loads), step.launch.shared_bytes);
@@ -93,9 +97,55 @@ TEST(Travel, PanelsToo) {
   EXPECT_FALSE(stays(DType::bf16, {8192, 8192}));
   EXPECT_FALSE(stays(DType::f32, {32768, 32})) << "all at once";
   EXPECT_FALSE(stays(DType::f32, {131072, 8}));
-  EXPECT_TRUE(stays(DType::f32, {131072, 4})) << "most lanes would have none";
   EXPECT_TRUE(stays(DType::bf16, {8192, 8196})) << "no whole packs, and single ones are too narrow";
   EXPECT_TRUE(stays(DType::f32, {8192, 8192}, DeviceFacts::a100()));
+}
+
+// Parts of a line that is so many rows of few columns cover it, wherever it begins, and begin with the same column.
+TEST(Travel, JoinedRows) {
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const Index lines : {1, 3, 200})
+      for (const Index columns : {2, 3, 8, 15, 33, 64, 127})
+        for (Index rows = 40000 / columns; rows * columns < 1 << 27; rows = rows * 7 / 3 + 1) {
+          SCOPED_TRACE(::testing::Message() << name(type) << ' ' << lines << ' ' << rows << ' ' << columns);
+          const Step step = step_in_grid(dense(type, {lines, rows, columns}), kH200, {1}, "columns_in_grid");
+          if (!travels_joined(step)) continue;
+          const Index element = static_cast<Index>(size_bytes(type)), line = kTravellingLineBytes / element;
+          const int pack = static_cast<int>(16 / element),
+                    lanes = joined_lanes(step.launch.block, static_cast<int>(columns), pack);
+          const Batches batches = batches_of(step.part * columns * element, lanes);
+          const Index batch = batch_bytes(step.launch.block, batches.loads), places = step.launch.shared_bytes / batch;
+          const Index most_skew = lines == 1 ? 0 : line - std::gcd(rows * columns, line);
+          EXPECT_EQ(lanes * pack % columns, 0);
+          EXPECT_EQ(step.part * columns % line, 0);
+          EXPECT_GE(step.parts, 2);
+          EXPECT_GE(step.parts * step.part * columns, rows * columns + most_skew);
+          EXPECT_LT((step.parts - 1) * step.part, rows) << "the last block has some";
+          EXPECT_TRUE(batches.count <= places || places >= 3);
+          EXPECT_EQ(batches.count > places, share_again(step) > 0);
+          EXPECT_LE(places, kMostPlacesOfRing);
+          const Index blocks = step.launch.block == 256 ? 2 : 1, reserved = 1024;
+          const Index beside = std::max<Index>(joined_states_bytes(step.launch.block, pack), 4096) + reserved;
+          EXPECT_LE(blocks * (step.launch.shared_bytes + beside), kH200.shared_bytes_per_multiprocessor);
+          EXPECT_LE(step.parts * step.launch.grid[1], blocks * kH200.multiprocessors);
+        }
+}
+
+TEST(Travel, WhichRowsAreJoined) {
+  const auto joins = [](const ViewDesc& in, const AxisSet& axes) {
+    return travels_joined(step_in_grid(in, kH200, axes, "columns_in_grid"));
+  };
+  EXPECT_TRUE(joins(dense(DType::f32, {131072, 4}), {0}));
+  EXPECT_TRUE(joins(dense(DType::f32, {8, 131072, 9}), {1}));
+  EXPECT_TRUE(joins(dense(DType::bf16, {1 << 20, 33}), {0}));
+  EXPECT_TRUE(joins(dense(DType::f32, {1 << 20, 32}), {0})) << "panels have no room";
+  EXPECT_FALSE(joins(dense(DType::f32, {32768, 32}), {0})) << "panels are sooner";
+  EXPECT_FALSE(joins(dense(DType::f32, {32768, 129}), {0})) << "too many columns";
+  EXPECT_FALSE(joins(dense(DType::f64, {1 << 20, 4}), {0})) << "a word has no room for doubles";
+  EXPECT_FALSE(joins(dense(DType::f32, {512, 3, 512, 4}), {0, 2})) << "rows lie along two axes";
+  ViewDesc gaps = dense(DType::f32, {1 << 20, 3});
+  gaps.strides[0] = 4;
+  EXPECT_FALSE(joins(gaps, {0})) << "rows do not follow one another";
 }
 
 TEST(Travel, OtherRowsStay) {
@@ -126,6 +176,7 @@ TEST(Travel, LongRowsPassTheRings) {
   EXPECT_EQ(strategy(DType::f32, {1, Index{1} << 30}, 1), "split") << "beyond 32-bit numbers of elements";
   EXPECT_EQ(strategy(DType::f64, {1, 1 << 24}, 1), "split");
   EXPECT_EQ(strategy(DType::f32, {1 << 18, 256}, 0), "split") << "panels do not";
+  EXPECT_EQ(strategy(DType::f32, {1 << 22, 8}, 0), "columns_in_grid") << "rows that are joined do";
 }
 
 TEST(Travel, SeveralAxesToo) {

@@ -190,6 +190,14 @@ const std::vector<Case>& cases() {
        kDevice,
        Values::mixed,
        0},
+      {"travelling_joined",
+       SoftmaxSpec{.axes = {1}},
+       "columns_in_grid",
+       {7, 12001, 5},
+       {7, 12001, 5},
+       kDevice,
+       Values::mixed,
+       0},
       {"travelling_sectors",
        SoftmaxSpec{.axes = {0}},
        "columns_in_grid",
@@ -300,7 +308,8 @@ std::string outcome(const Mutant& mutant) {
     if (mutant.kind == "maximum")
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
     under_test = mutant.kernel;
-    is_as_found = mutant.kind == "joined" || mutant.kind == "shifted" || mutant.kind.starts_with("kept");
+    is_as_found = mutant.kind == "joined" || mutant.kind == "shifted" || mutant.kind == "travelling_joined" ||
+                  mutant.kind.starts_with("kept");
     body_under_test =
         mutant.kind.ends_with("columns") || mutant.kind.ends_with("sectors") || mutant.kind == "few_rows" || is_as_found
             ? Body::columns
