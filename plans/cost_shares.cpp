@@ -96,8 +96,8 @@ double share_of_joined(const Step& step) {
   if (!travels_joined(step)) return 1;
   const int threads = step.launch.block, columns = travelling_columns(step);
   const auto pack = static_cast<int>(pack_of(step.kernel.input));
-  return static_cast<double>(joined_lanes(threads, columns, pack)) / threads *
-         (columns % pack == 0 ? 1 : kUnevenJoined);
+  const double uneven = columns % pack == 0 ? 1 : passes_the_rings(step) ? kUnevenPassing : kUnevenJoined;
+  return static_cast<double>(joined_lanes(threads, columns, pack)) / threads * uneven;
 }
 
 double travelling_efficiency(const Step& step, double blocks) {

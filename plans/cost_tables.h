@@ -265,9 +265,9 @@ inline constexpr StairRow kRowsInTurnsMicroseconds[] = {{100 << 20, 5}, {1e300, 
 inline constexpr StairRow kJoinedInGridMicroseconds[] = {{9 << 20, 3.5}, {1e300, 2}};
 inline constexpr StairRow kJoinedTurnMicroseconds[] = {{256, 1.6}, {512, 3}};
 inline constexpr double kHalfJoinedTurn = 1.6, kJoinedAloneMicroseconds = 5, kWordBytesOfMicrosecond = 3e6;
-/// Where columns and packs share no power of two, lanes of a warp begin within lines of memory: [67108864,2] f32 axis 0
-/// 404 us, [44739243,3] 431.
-inline constexpr double kUnevenJoined = 0.95;
+/// Where columns are no whole packs, warps begin within lines of memory, and more so where lines pass the rings:
+/// [67108864,2] f32 axis 0 404 us, [44739243,3] 431, for which two launches take 425.
+inline constexpr double kUnevenJoined = 0.95, kUnevenPassing = 0.86;
 /// The same for a reduction: graph nodes for [1,16384], [16,16384] and [2048,16] take 3.1, 3.9 and 4.2 us in clusters
 /// of eight, one batch a lane, 4.1, 4.8 and 4.6 in a grid, 2.7, 3.7 and 3.5 in blocks, two batches a lane.
 inline constexpr double kReductionInClusterMicroseconds = 0.5;

@@ -93,22 +93,26 @@ __device__ inline unsigned load_acquire(const unsigned* counter) {
 #endif
 }
 
-/// A word that others look for: it is written at once, and orders nothing else.
-__device__ inline void store_word(std::uint64_t* place, std::uint64_t word) {
+/// A word that others look for: it is written at once, and orders nothing else. `after_barrier`: it is read after one,
+/// as all else is; which the simulator watches, and a GPU does not need to know.
+__device__ inline void store_word(std::uint64_t* place, std::uint64_t word, [[maybe_unused]] bool after_barrier) {
 #ifdef __CUDACC__
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(place), "l"(word) : "memory");
 #else
-  simt::store_word(place, word);
+  if (after_barrier)
+    *place = word;
+  else
+    simt::store_word(place, word);
 #endif
 }
 
-__device__ inline std::uint64_t load_word(const std::uint64_t* from) {
+__device__ inline std::uint64_t load_word(const std::uint64_t* from, [[maybe_unused]] bool after_barrier) {
 #ifdef __CUDACC__
   std::uint64_t word;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
   return word;
 #else
-  return simt::load_word(from);
+  return after_barrier ? *from : simt::load_word(from);
 #endif
 }
 

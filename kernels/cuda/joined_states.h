@@ -80,7 +80,7 @@ class JoinedStates {
       }
     state = of_block_.whole(state);
     if (of_block_.speaks())
-      leave_word(word(turn, of_block_.column(), static_cast<int>(blockIdx.x)), word_of(state, marks_of(turn)),
+      store_word(word(turn, of_block_.column(), static_cast<int>(blockIdx.x)), word_of(state, marks_of(turn)),
                  meets_once(step_));
   }
 
@@ -163,7 +163,7 @@ class JoinedStates {
     const bool once = meets_once(step_);
 #pragma unroll
     for (int u = 0; u < kWords; ++u)
-      if (has(part, u)) words.at[u] = look_at_word(from + u * of_group_.each(), once);
+      if (has(part, u)) words.at[u] = load_word(from + u * of_group_.each(), once);
   }
   __device__ bool are_there(const Words& words, int part, bool marked) const {
     bool all = true;

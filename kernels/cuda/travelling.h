@@ -151,6 +151,7 @@ class Travel {
       if (turn >= places_.turns()) return end;
       const TilePlace place = places_.of(turn);
       end.cut = tiles_.end(place);
+      if (end.cut.which == 0) return end;
       const T* const from = reinterpret_cast<const T*>(step_.in) + place.in + end.cut.at;
       end.each([&](int c, T) { end.elements[c] = from[c]; });
     }
@@ -346,6 +347,7 @@ class Travel {
     if constexpr (Tiles::kHasEnds) {
       End end = ends_.folded;  // a reference to either would keep all members out of registers
       if (lag_ > 0) end = ends_.waiting;
+      if (end.cut.which == 0) return;
       Out* const to = reinterpret_cast<Out*>(step_.out) + places_.of(turn).out + end.cut.at;
       each_number(end, [&](int c, A number) { to[c] = to_element<Out>(maps[c](number)); });
     }

@@ -33,13 +33,6 @@ __device__ inline bool marks_of(int turn) { return turn / kTurnsOfWords % 2 == 0
 
 /// Where each group has one tile, its blocks meet at the grid's barrier instead, and words are read after it.
 __device__ inline bool meets_once(const Arguments& step) { return step.tiles <= static_cast<Index>(gridDim.y); }
-__device__ inline void leave_word(Word* place, Word word, bool once) {
-  if (once)
-    *place = word;
-  else
-    store_word(place, word);
-}
-__device__ inline Word look_at_word(const Word* from, bool once) { return once ? *from : load_word(from); }
 
 /// Where the blocks of a group leave words each turn for each other. Places of four turns alternate: whoever leaves a
 /// word has read all of two turns earlier, which others left after they had read all of two turns before those.
@@ -55,9 +48,9 @@ class Mail {
   }
 
   __device__ void leave(int turn, int column, const WordState& state) const {
-    leave_word(mine(turn) + column, word_of(state, marks_of(turn)), once_);
+    store_word(mine(turn) + column, word_of(state, marks_of(turn)), once_);
   }
-  __device__ Word look(const Word* from) const { return look_at_word(from, once_); }
+  __device__ Word look(const Word* from) const { return load_word(from, once_); }
 
   /// Before the first turn: no word is there. All blocks of the grid meet.
   __device__ void clear() const {
