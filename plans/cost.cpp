@@ -63,14 +63,19 @@ double lines_of(const Step& step) {
   return static_cast<double>(elements(step.kept)) / (travels_joined(step) ? travelling_columns(step) : 1);
 }
 
-// What a group needs for lines beside their bytes: each turn all blocks read the words of all.
+// Of rows that are joined: all blocks of a line read the words of all.
+double words_microseconds(const Step& step) {
+  if (!travels_joined(step)) return 0;
+  return static_cast<double>(step.launch.grid[0] * step.launch.grid[0] * step.launch.grid[1]) *
+         travelling_columns(step) * kWordBytes / kWordBytesOfMicrosecond;
+}
+
+// What a group needs for such lines beside their bytes.
 double joined_turns_microseconds(const Step& step) {
   const double turns = std::ceil(lines_of(step) / static_cast<double>(step.launch.grid[1])) - 1;
-  const double words = static_cast<double>(step.launch.grid[0] * step.launch.grid[0] * step.launch.grid[1]) *
-                       travelling_columns(step) * kWordBytes / kWordBytesOfMicrosecond;
   const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes, half = size_bytes(step.kernel.input) == 2;
   const double busy = on_stairs(kJoinedTurnMicroseconds, step.launch.block) * (half ? kHalfJoinedTurn : 1);
-  return (turns + 1) * words + turns * (alone ? kJoinedAloneMicroseconds : busy) +
+  return (turns + 1) * words_microseconds(step) + turns * (alone ? kJoinedAloneMicroseconds : busy) +
          (turns > 0 ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read) : 0);
 }
 
@@ -91,7 +96,7 @@ double gpu_barriers(const Step& step, const DeviceFacts& device) {
                                                 : on_stairs(kRowsInGridMicroseconds, step.bytes_read);
   const bool in_turns =
       step.kernel.residency == Residency::ring && step.kernel.body == Body::rows && step.reduced.size() < 2;
-  const double passing = passes_the_rings(step) ? lines_of(step) * kPassingMicroseconds
+  const double passing = passes_the_rings(step) ? lines_of(step) * (kPassingMicroseconds + words_microseconds(step))
                          : travels_joined(step) ? joined_turns_microseconds(step)
                          : in_turns             ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read)
                                                 : 0;
