@@ -256,7 +256,7 @@ class RowsAhead {
 class TileLeaves {
  public:
   TileLeaves(const Arguments& step, Index begin, Index end)
-      : step_(step), begin_(begin), end_(end), asks_(!kAsksForRows || input_bytes(step) > kNearBytes) {
+      : step_(step), begin_(begin), end_(end), asks_(!kAsksForRows || !is_near(step, end - begin)) {
     RowsOfTile(step, begin, end).next(first_);
   }
 
@@ -285,9 +285,15 @@ class TileLeaves {
   }
 
  private:
+  // In a cache near the core, or many rows in a third one.
+  static bool is_near(const Arguments& step, Index rows) {
+    constexpr Index kManyRows = 64;
+    return input_bytes(step) <= kNearBytes || (rows >= kManyRows && !step.past_caches);
+  }
+
   const Arguments& step_;
   Index begin_, end_;
-  bool asks_;  ///< what caches near a core hold is not asked for
+  bool asks_;  ///< what is near is not asked for
   RowOffsets first_;
 };
 
