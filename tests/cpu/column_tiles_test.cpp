@@ -64,16 +64,28 @@ TEST(TileLeaves, RowsShareSetsPagesApartAndALineMoreOrLess) {
 // More than the caches near a core hold.
 constexpr Axis kManyColumns = {.size = Index{1} << 20, .in = 1, .out = 1};
 
+// Reduces rows that lie so far apart, of f32.
+struct Rows {
+  std::vector<Axis> reduced, kept;
+
+  Rows(Index count, Index pitch, const Axis& columns)
+      : reduced{{.size = count, .in = pitch, .out = 1}}, kept{columns} {}
+  simd::Arguments step(bool past_caches) const {
+    simd::Arguments step;
+    step.reduced = list(reduced);
+    step.kept = list(kept);
+    step.input = step.output = DType::f32;
+    step.past_caches = past_caches;
+    return step;
+  }
+};
+
 // Tiles one after the other: each row is asked for once, and when that many rows have been read as a leaf has.
 TEST(TileLeaves, AskForEachRowALeafAhead) {
   constexpr Index kPitch = 100, kTiles = 4;
   for (const Index rows : {1, 2, 33, 63, 64, 65, 127, 128, 129, 300}) {
-    const std::vector<Axis> axes = {{.size = rows, .in = kPitch, .out = 1}}, columns = {kManyColumns};
-    simd::Arguments step;
-    step.reduced = list(axes);
-    step.kept = list(columns);
-    step.input = step.output = DType::f32;
-    step.past_caches = true;
+    const Rows problem(rows, kPitch, kManyColumns);
+    const simd::Arguments step = problem.step(true);
     const simd::TileLeaves leaves(step, 0, rows);
     const std::vector<std::byte> memory(static_cast<std::size_t>(4 * kPitch * rows * (kTiles + 1)));
     const auto tile_at = [&](Index tile) { return memory.data() + tile * 4 * kPitch * rows; };
@@ -94,12 +106,8 @@ TEST(TileLeaves, AskForEachRowALeafAhead) {
 TEST(TileLeaves, AskForNothingThatIsNear) {
   constexpr Axis kFewColumns = {.size = 64, .in = 1, .out = 1};
   const auto asks = [](Index rows, const Axis& columns, bool past_caches) {
-    const std::vector<Axis> axes = {{.size = rows, .in = columns.size, .out = 1}}, kept = {columns};
-    simd::Arguments step;
-    step.reduced = list(axes);
-    step.kept = list(kept);
-    step.input = step.output = DType::f32;
-    step.past_caches = past_caches;
+    const Rows problem(rows, columns.size, columns);
+    const simd::Arguments step = problem.step(past_caches);
     const simd::TileLeaves leaves(step, 0, rows);
     const std::vector<std::byte> memory(1);
     bool any = false;
@@ -119,12 +127,8 @@ TEST(TileLeaves, AskForNothingThatIsNear) {
 TEST(TileLeaves, AskForRowsOfWideTilesSomeRowsAhead) {
   constexpr Index kColumns = simd::kWideColumns<float>, kTiles = 3, kAhead = 16;
   for (const Index rows : {17, 64, 65, 200}) {
-    const std::vector<Axis> axes = {{.size = rows, .in = kColumns * kTiles, .out = 1}}, columns = {kManyColumns};
-    simd::Arguments step;
-    step.reduced = list(axes);
-    step.kept = list(columns);
-    step.input = step.output = DType::f32;
-    step.past_caches = true;
+    const Rows problem(rows, kColumns * kTiles, kManyColumns);
+    const simd::Arguments step = problem.step(true);
     const simd::TileLeaves leaves(step, 0, rows);
     const std::vector<float> memory(static_cast<std::size_t>(kColumns * kTiles * rows));
     const auto row_at = [&](Index tile, Index row) {

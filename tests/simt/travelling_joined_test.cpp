@@ -1,6 +1,7 @@
 // Few columns of rows that follow one another, as one long row that travels: every column, turn after turn, lines that
 // begin and end anywhere in a pack, and what no lane of a block holds together.
 #include "tests/simt/forced.h"
+#include "tests/simt/not_finite.h"
 
 namespace simt {
 namespace {
@@ -95,11 +96,7 @@ TEST(travelling_joined, what_is_not_finite) {
     SCOPED_TRACE(scale);
     Array in(dense(DType::f32, {kRows, kColumns})), out(dense(DType::f32, {kRows, kColumns}));
     fill(in, Values::mixed);
-    constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
-    in.set(0, kNaN);
-    in.set(kColumns * (kRows / 2) + 1, kInf);
-    in.set(kColumns * (kRows - 1) + 2, -kInf);
-    for (Index row = 0; row < kRows; ++row) in.set(row * kColumns + 3, -kInf);
+    set_not_finite(in, kRows, kColumns, {1, 2, 3});
     const PlanOptions plan{.device = small(DeviceFacts::h200(), 2), .strategy = "columns_in_grid"};
     const Judged judged = simulate(SoftmaxSpec{.axes = {0}, .scale = scale}, in, out, plan);
     EXPECT_EQ(judged.failure, "");

@@ -1,6 +1,7 @@
 // Columns that travel in panels that overlap: every end of a row and of the tensor, turn after turn, rows that begin in
 // all places of a sector, and what keeps panels from overlapping.
 #include "tests/simt/forced.h"
+#include "tests/simt/not_finite.h"
 
 namespace simt {
 namespace {
@@ -70,12 +71,7 @@ TEST(travelling_sectors, what_is_not_finite) {
     SCOPED_TRACE(scale);
     Array in(dense(DType::f32, {kRows, kColumns})), out(dense(DType::f32, {kRows, kColumns}));
     fill(in, Values::mixed);
-    constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
-    in.set(0, kNaN);
-    in.set(kColumns * (kRows / 2) + 47, kInf);
-    in.set(kColumns * (kRows - 1) + 48, -kInf);
-    for (Index row = 0; row < kRows; ++row) in.set(row * kColumns + 50, -kInf);
-    in.set(kRows * kColumns - 1, -kNaN);
+    set_not_finite(in, kRows, kColumns, {47, 48, 50});
     const PlanOptions plan{.device = without_cache(2), .strategy = "columns_in_grid"};
     const Judged run = simulate(SoftmaxSpec{.axes = {0}, .scale = scale}, in, out, plan);
     EXPECT_EQ(run.failure, "");
