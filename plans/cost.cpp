@@ -145,7 +145,7 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double moving =
       bytes / (overlap ? std::min(pace, on_stairs(kOverlapGigabytes, static_cast<double>(step.parts))) : pace);
   const double waiting = (step.bytes_read + again) / waves.bytes_in_flight *
-                         latency_nanoseconds(step, waves.bytes_in_flight, device) * wait_for_cut_runs(step);
+                         latency_nanoseconds(step, waves.bytes_in_flight, device) * wait_for_loads(step);
   return launch_microseconds(step, device) + gpu_barriers(step, device) +
          std::max(moving, waiting) / kNanosecondsOfMicrosecond;
 }

@@ -126,11 +126,17 @@ bool has_cut_runs(const Step& step) {
   return rows && step.reduced.size() > 1 && are_cut(step);
 }
 
+// Two looks at rows of several runs of 16 bits that are whole packs.
+double share_of_half_looks(const Step& step) {
+  if (folds_an_index(step.kernel.fold)) return 1;
+  return step.kernel.fold == FoldKind::logsumexp ? kHalfPowersOfRuns : kHalfLooksAtRuns;
+}
+
 double share_of_runs(const Step& step) {
   const bool half = size_bytes(step.kernel.input) == 2, twice = looks_twice(step.kernel.fold);
   const bool are_rows = step.kernel.body == Body::rows && step.reduced.size() > 1;
   const double shorts = half && twice && are_rows ? on_stairs(kHalfShortRunsTwice, run_bytes(step)) : 1;
-  if (!has_cut_runs(step)) return shorts;
+  if (!has_cut_runs(step)) return shorts * (are_rows && twice && half ? share_of_half_looks(step) : 1);
   const double run = static_cast<double>(step.reduced.back().size);
   return shorts * (twice ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) * (half ? kHalfCutRuns : 1);
 }
@@ -221,8 +227,9 @@ double share_of_folded_columns(const Step& step, bool half) {
   if (has_uneven_rows_of_runs(step))
     return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
            (half ? kHalfUnevenRowsOfRuns : 1);
-  if (!looks_twice(step.kernel.fold)) return 1;
-  return (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1);
+  const bool twice = looks_twice(step.kernel.fold);
+  const double axes = step.reduced.size() < 2 ? 1 : twice ? kLooksOverAxes : kColumnsOverAxes;
+  return axes * (!twice ? 1 : (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1));
 }
 
 // Columns of a softmax that lie apart; every other one is read with the rest of its sector.
@@ -289,8 +296,11 @@ double sharing_efficiency(const Step& step) {
          on_stairs(kRowShareByClusterPart, static_cast<double>(tile_bytes(step)));
 }
 
-double wait_for_cut_runs(const Step& step) {
-  return !has_cut_runs(step) ? 1 : looks_twice(step.kernel.fold) ? kWaitForCutRunsTwice : kWaitForCutRuns;
+double wait_for_loads(const Step& step) {
+  const bool twice = looks_twice(step.kernel.fold);
+  if (has_cut_runs(step)) return twice ? kWaitForCutRunsTwice : kWaitForCutRuns;
+  const bool columns = step.kernel.body == Body::columns && step.kernel.source == SourceKind::dense && !maps(step);
+  return columns && twice && size_bytes(step.kernel.input) == 2 ? kWaitForHalfLooks : 1;
 }
 
 // What a kernel reaches of what its runs and its blocks allow.

@@ -32,7 +32,7 @@ struct Residents {
 /// Of a kernel, of what its runs and its blocks allow.
 double share_of_body(const Step& step, const Residents& blocks);
 
-/// How much longer one block waits for rows that are cut runs.
-double wait_for_cut_runs(const Step& step);
+/// How much longer blocks wait for loads than sums of whole packs do.
+double wait_for_loads(const Step& step);
 
 }  // namespace ndfold

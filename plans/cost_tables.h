@@ -168,10 +168,20 @@ inline constexpr double kHalfCutRuns = 0.90;
 /// And how much longer one block waits for such rows than for whole packs: logsumexp and max f32 of [3000,33,396] with
 /// gaps, axes 0 and 2, by 33 blocks 270 and 196 us, where whole packs of as many bytes take some 120.
 inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
+/// And for columns of 16 bits that are looked at twice: logsumexp, var and argmax bf16 of [4096,16384] axis 0 take 52,
+/// 49 and 55 us in a block a multiprocessor, 45, 43 and 44 in two.
+inline constexpr double kWaitForHalfLooks = 1.2;
 
 /// And those that look twice at runs of few 16-bit elements, by a run's bytes: logsumexp f16 of [9,1024,513,6,3] over
 /// 0, 1, 2 and 4 takes 540 us in parts, 71 by columns first, [36450,127,16] over 0 and 2 92 and 52, by blocks 118.
 inline constexpr StairRow kHalfShortRunsTwice[] = {{8, 0.14}, {40, 0.42}, {1e300, 1.0}};
+/// Of whole packs: logsumexp bf16 of [128,256,2048], [64,512,56,56] and [256,64,3136] over all but axis 1 takes 71, 100
+/// and 58 us, var 47, 69 and 41, sums 35, 52 and 31, an argmax 40, 58 and 37.
+inline constexpr double kHalfPowersOfRuns = 0.5, kHalfLooksAtRuns = 0.72;
+/// Rows of columns along several axes, beside those along one: [31,3,1024,196] and [3,5,3000,384] f32 over axes 0 and
+/// 2, sums 38 and 26 us, logsumexp 48 and 33, where the nearest axis first takes 26, 24, 30 and 29; of six axes of 16
+/// and 64 over 0, 2 and 4 sums 0.81 of a stream, logsumexp 0.69, argmax 0.54.
+inline constexpr double kColumnsOverAxes = 0.85, kLooksOverAxes = 0.7;
 
 /// Softmaxes of rows of several runs that wait in shared memory, beside those in registers, where runs are no whole
 /// packs or short: f32 [758,1024,31] over 0 and 2 and [9,1500,255,12] over 1 and 3 take 127 and 235 us in a block, 115

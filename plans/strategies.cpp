@@ -18,6 +18,7 @@ std::span<const Strategy> strategies() {
       {"columns_in_grid", can_columns_in_grid, build_columns_in_grid},           // or many
       {"split", can_split, build_split},                                         // few outputs, much to fold
       {"columns_first", can_columns_first, build_columns_first},                 // uneven runs, and what is between
+      {"nearest_first", can_nearest_first, build_nearest_first},                 // several axes, one after the other
       {"map_across", can_map_across, build_map_across},                          // results lie across elements
       {"wide_columns", can_wide_columns, build_wide_columns},                    // few columns, and what lies beside
       {"permute_then_rows", can_permute_then_rows, build_permute_then_rows},     // scattered axes, enough work to pay

@@ -29,6 +29,9 @@ inline constexpr int kMostPlaces = 4, kArrivalBytes = 64;
 /// Runs whose places a block knows at a time (whole_runs.h).
 inline constexpr int kRunsOfTable = 2048;
 
+/// Rows of columns whose places a block knows (row_places.h).
+inline constexpr Index kMostRowPlaces = 4096;
+
 /// Of a place for so many bytes, wherever they begin in a unit of 16.
 constexpr Index place_bytes(Index bytes) { return (bytes + 15) / 16 * 16 + 16; }
 
@@ -123,7 +126,9 @@ struct Arguments {
   Index columns = 1;  ///< columns: outputs of a whole panel, or of a line in bundles; what a group's part leaves
                       ///< states of;
                       ///< elementwise: of rows that are one line together, or 0
-  Index tail = 0;     ///< elementwise: elements of the last of rows that were joined, if it is shorter
+  bool indices_rise = false;  ///< columns: from one walked row to the next
+  int row_places = 0;         ///< columns: shared bytes before the places of a part's rows; 0: they are not looked up
+  Index tail = 0;             ///< elementwise: elements of the last of rows that were joined, if it is shorter
 
   AxisGroup walk;
   std::byte* exchange = nullptr;  ///< Scope::grid: two turns of states of each group of blocks

@@ -70,11 +70,11 @@ __device__ void repeat_first(P (&batch)[kRows], int count) {
     if (r >= count) batch[r] = batch[0];
 }
 
-/// A batch of rows, of which index `first + u · pitch` rises, into all columns of a tree. Rows that are missing repeat
-/// one before them, so that none of them is the first to hold anything.
-template <class Source, class F, int kUnroll, class T>
-__device__ void push_pairs(const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll], Index first,
-                           Index pitch, T& tree) {
+/// A batch of rows, whose indices rise, into all columns of a tree. Rows that are missing repeat one before them, so
+/// that none of them is the first to hold anything.
+template <class Source, class F, int kUnroll, class IndexOf, class T>
+__device__ void push_pairs(const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll],
+                           const IndexOf& index_of, T& tree) {
   using Element = typename Source::Element;
   using Pairs = Pack<std::uint32_t, Source::kSize / 2>;
   const auto pair_of = [&](int u, int p) { return std::bit_cast<Pairs>(batch[u]).at[p]; };
@@ -95,8 +95,8 @@ __device__ void push_pairs(const Pack<typename Source::Element, Source::kSize> (
       if (is_nan != 0) here |= is_nan & ~equal_pairs<Element>(pair_of(u, p), pair_of(u, p));
       places = (places & ~here) | (here & (static_cast<std::uint32_t>(u) * 0x10001u));
     }
-    if (changes_low) tree.push_one(2 * p, {low, first + static_cast<Index>(places & 0xffffu) * pitch});
-    if (changes_high) tree.push_one(2 * p + 1, {high, first + static_cast<Index>(places >> 16) * pitch});
+    if (changes_low) tree.push_one(2 * p, {low, index_of(static_cast<int>(places & 0xffffu))});
+    if (changes_high) tree.push_one(2 * p + 1, {high, index_of(static_cast<int>(places >> 16))});
   }
 }
 

@@ -120,6 +120,17 @@ void bind_meeting(const Step& step, const Found& found, Bound& bound) {
   bound.launch.shared_bytes = std::max<Index>(kExchangeBytes, to.tile_bytes + wholes);
 }
 
+// Where the rows of a part lie, behind what meets, if there is room.
+void bind_row_places(const Step& step, Bound& bound) {
+  Arguments& to = bound.arguments;
+  to.indices_rise = rises(step.reduced);
+  if (to.walk.rank < 2 || to.part > kMostRowPlaces || !spans_few(step.reduced, 1)) return;
+  constexpr Index kPlaceBytes = 8;
+  bound.launch.shared_bytes = ceil_divide(bound.launch.shared_bytes, kPlaceBytes) * kPlaceBytes;
+  to.row_places = static_cast<int>(bound.launch.shared_bytes);
+  bound.launch.shared_bytes += to.part * kPlaceBytes;
+}
+
 // Maxima and sums of all lanes, and where rows of several axes lie. Of few panels one more, for packs that begin before
 // it, would cost more than columns apart.
 void bind_kept(const Found& found, Bound& bound) {
@@ -251,6 +262,7 @@ Bound bind(const Step& step, const Found& found) {
       if (found.state_bytes != 0) bind_meeting(step, found, bound);
       if (bound.joined) bind_joined(step, found, bound);
       if (found.meeting_bytes != 0) bind_kept(found, bound);
+      if (found.looks_up_rows) bind_row_places(step, bound);
       break;
     case Body::elementwise: bind_elementwise(step, bound); break;
     case Body::permute: bind_permute(step, bound); break;

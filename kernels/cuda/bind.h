@@ -16,6 +16,7 @@ struct Found {
   bool bundles = false;           ///< rows come in bundles (bundles.h)
   bool joined = false;            ///< columns: rows are joined (joined_rows.h)
   bool shifted = false;           ///< columns: packs begin elsewhere from row to row (shifted_columns.h)
+  bool looks_up_rows = false;     ///< columns: where those of a part lie (row_places.h)
   int state_bytes = 0;            ///< of a state, where those of a tile meet in shared memory: reductions of columns
   int meeting_bytes = 0;          ///< of a lane's columns, where registers keep them (column_registers.h); else 0
   Kernel sectors = nullptr;       ///< the same where rows end within sectors (column_sectors.h)
@@ -24,6 +25,7 @@ struct Found {
   Kernel whole_lines =
       nullptr;  ///< rows: of lines that are whole packs, so many of them a lane at most (whole_lines.h)
   int packs_of_line = 0;
+  bool looks_twice = false;           ///< a reduction that knows of all lanes before it folds (whole_lines.h)
   Kernel long_lines = nullptr;        ///< rows of a softmax: of lines that begin anywhere in a pack (long_lines.h)
   Kernel long_lines_apart = nullptr;  ///< the same where results begin elsewhere in a pack
   int packs_of_long_line = 0;         ///< in registers, of a lane

@@ -4,6 +4,7 @@
 #include "kernels/cuda/best_of_pairs.h"
 #include "kernels/cuda/column_powers.h"
 #include "kernels/cuda/odometer.h"
+#include "kernels/cuda/row_places.h"
 #include "kernels/cuda/scopes.h"
 #include "kernels/cuda/sinks.h"
 #include "kernels/cuda/source.h"
@@ -66,6 +67,16 @@ __device__ Panel<kSize> panel_of(const Arguments& step, Index tile, const Column
   return panel;
 }
 
+/// The index of row i of a batch, which is not known in advance: rows of one axis are `pitch` apart.
+template <class Source, int kRows>
+__device__ Index index_of_row(const Index (&rows)[kRows], Index pitch, int i) {
+  if constexpr (kIsInLine<Source>) return rows[0] + i * pitch;
+  Index index = rows[0];
+#pragma unroll
+  for (int u = 1; u < kRows; ++u) index = i == u ? rows[u] : index;
+  return index;
+}
+
 /// Element `column` of kUnroll rows, as a view for fold_view(). Rows beyond the last are missing.
 template <class Source, int kUnroll>
 struct ColumnBatch {
@@ -79,13 +90,14 @@ struct ColumnBatch {
   __device__ auto number(int i) const { return number_of<Source>(packs[i], column); }
   __device__ Index index(int i) const { return rows[i]; }
   __device__ bool has(int i) const { return i < count; }
-  __device__ Index index_in_order(int i) const { return rows[0] + i * pitch; }
+  __device__ Index index_in_order(int i) const { return index_of_row<Source>(rows, pitch, i); }
 };
 
 /// Rows [begin, end) of the reduced axes, those of one slot of lanes.
 struct RowsOfSlot {
   Index begin, end;
   int slot, slots;
+  const RowPlace* places = nullptr;  ///< from row `begin` on, where they were looked up
   /// How many of them the slot has, where they are as few as packs that wait.
   __device__ int of_slot() const {
     const int rows = static_cast<int>(end - begin);
@@ -118,10 +130,17 @@ class RowCursor {
       at_.out = row_ * axis.out;
       by_.in = rows.slots * axis.in;
       by_.out = rows.slots * axis.out;
+    } else if (rows.places != nullptr) {
+      places_ = rows.places + rows.slot;
     } else if (by_digits()) {
       at_ = walk_place(step, row_);
       by_ = walk_place(step, slots_);
     }
+  }
+  /// Whether indices rise from row to row.
+  __device__ bool rises() const {
+    if constexpr (kIsInLine<Source>) return by_.out > 0;
+    return step_.indices_rise;
   }
   /// Between rows, where they lie along one axis.
   __device__ Index out_pitch() const { return by_.out; }
@@ -130,6 +149,9 @@ class RowCursor {
     if constexpr (kIsInLine<Source>) {
       at_.in += by_.in;
       at_.out += by_.out;
+    } else if (places_ != nullptr) {
+      now = {places_->in, places_->out, 0};
+      places_ += slots_;
     } else if (by_digits()) {
       advance_walk(step_, at_, by_, false);
     } else {
@@ -144,6 +166,7 @@ class RowCursor {
 
   const Arguments& step_;
   WalkPlace at_ = {}, by_ = {};
+  const RowPlace* places_ = nullptr;
   Index row_;
   int slots_;
 };
@@ -183,13 +206,15 @@ __device__ Pack<typename Source::Element, Source::kSize> columns_again(const Arg
 }
 
 /// Folds a batch of rows, or `count` of them, into all columns of a tree; others repeat one of those where the best of
-/// pairs or columns side by side are wanted. `index` and `pitch`: as in ColumnBatch.
+/// pairs or columns side by side are wanted. `index` and `pitch`: as in ColumnBatch; `rises`: from row to row.
 template <bool kAll, class Source, int kUnroll, class F, class T>
 __device__ void push_rows(const F& fold, const Pack<typename Source::Element, Source::kSize> (&batch)[kUnroll],
-                          const Index (&index)[kUnroll], Index pitch, int count, T& tree) {
+                          const Index (&index)[kUnroll], Index pitch, bool rises, int count, T& tree) {
   constexpr int kSize = Source::kSize;
-  if constexpr (BestOfPairs<F, Source> && kIsInLine<Source>)
-    if (pitch > 0) return push_pairs<Source, F>(batch, index[0], pitch, tree);
+  if constexpr (BestOfPairs<F, Source>)
+    if (rises)
+      return push_pairs<Source, F>(
+          batch, [&](int u) { return index_of_row<Source>(index, pitch, u); }, tree);
   if constexpr (std::is_same_v<T, PowersOfColumns<F, Source>>) {
     tree.template absorb<kAll>(batch, count);
   } else {
@@ -198,7 +223,7 @@ __device__ void push_rows(const F& fold, const Pack<typename Source::Element, So
     for (int c = 0; c < kSize; ++c) {
       const ColumnBatch<Source, kUnroll> view{batch, index, pitch, count, c};
       if constexpr (Exact<F>)
-        push_column<kAll, kIsInLine<Source>>(fold, view, pitch > 0, tree, c);
+        push_column<kAll, true>(fold, view, rises, tree, c);
       else if constexpr (RunningFold<F>)
         absorb<kAll>(fold, view, tree.running(c));
       else
@@ -227,7 +252,7 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
         columns_again<kVectors, Source>(step, panel, start.in, number + (kAll || u < count ? u * pitch : 0), waiting);
     index[u] = start.out;
   }
-  push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), count, tree);
+  push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), cursor.rises(), count, tree);
 }
 
 template <bool kVectors, int kUnroll, class Source, class F, class Waiting>

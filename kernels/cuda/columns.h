@@ -77,6 +77,12 @@ __device__ void sink_columns(const F& fold, const Arguments& step, const Scope& 
   }
 }
 
+/// Whether a kernel looks up where rows lie: a reduction's along several axes.
+template <class Source, class Sink>
+inline constexpr bool kLooksUpRows = !Sink::kMaps && !kIsInLine<Source>;
+template <class Source, class Sink>
+using PlacesOfRows = std::conditional_t<kLooksUpRows<Source, Sink>, RowPlaces, NoRowPlaces>;
+
 template <class Source, class F, class Scope, class Sink, class Residency, class Tuning>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(const __grid_constant__ Arguments step) {
   constexpr int kSize = Source::kSize;
@@ -84,12 +90,13 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
   const Scope scope(step);
   const F fold = folds::make_fold<F>({step.scale, step.ddof});
   const ColumnLanes lanes(step, kIsApart<Source>);
+  const PlacesOfRows<Source, Sink> places(step);
   int turn = 0;
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Index begin = part * step.part, end = begin + step.part < step.reduced ? begin + step.part : step.reduced;
       const Panel<kSize> panel = panel_of<kSize>(step, tile, lanes);
-      const RowsOfSlot rows{begin, end, lanes.row(), lanes.rows()};
+      const RowsOfSlot rows{begin, end, lanes.row(), lanes.rows(), places.from(begin)};
       if (turn == 0 && part == blockIdx.x) {
         if (has_few_blocks()) ask_for_rows<Source, Tuning::kUnroll>(step, panel, rows);
         await_launch_before(panel.in, panel.out, rows.end);

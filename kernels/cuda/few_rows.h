@@ -59,7 +59,7 @@ template <class Source, class F>
       index[r] = start.out;
     }
     if constexpr (BestOfPairs<F, Source>) repeat_first(batch, count);
-    push_rows<false, Source>(fold, batch, index, cursor.out_pitch(), count, states);
+    push_rows<false, Source>(fold, batch, index, cursor.out_pitch(), cursor.rises(), count, states);
   }
   sink_states(step, fold, states.result(), places);
 }
@@ -124,7 +124,7 @@ class FewColumnsFold {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       if constexpr (!kAll && BestOfPairs<F, Source>) repeat_first(batch[p], count);
-      push_rows<kAll, Source>(fold_, batch[p], index, cursor.out_pitch(), count, states_[p]);
+      push_rows<kAll, Source>(fold_, batch[p], index, cursor.out_pitch(), cursor.rises(), count, states_[p]);
     }
   }
 

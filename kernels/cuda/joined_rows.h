@@ -73,7 +73,7 @@ __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typen
       batch[u] = line.load(line.element(kAll || u < count ? pack : first));
       index[u] = at;
     }
-    push_rows<kAll, Source>(fold, batch, index, pitch, count, tree);
+    push_rows<kAll, Source>(fold, batch, index, pitch, pitch > 0, count, tree);
   };
   while (pack - rows.lane + static_cast<Index>(kUnroll) * rows.lanes <= last)  // as in row_batch.h
     fold_batch(std::true_type(), kUnroll);

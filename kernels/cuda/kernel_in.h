@@ -29,6 +29,7 @@ Found kernel() {
             .threads = kMost,
             .pack = kIsApart<Source> ? 1 : Source::kSize,
             .columns = Source::kSize,
+            .looks_up_rows = kLooksUpRows<Source, Sink>,
             .state_bytes = Sink::kMaps || !kMeetAtOnce<typename F::State> ? 0 : int{sizeof(typename F::State)}};
   else
     return {rows<Source, F, Scope, Sink, Residency, Tuning>, kMost, Source::kSize};
@@ -45,6 +46,7 @@ template <class Line, class F, class Sink, int kMost, int kLoads, int kBlocks>
 Found with_whole_lines(Found found) {
   found.whole_lines = whole_lines<Line, F, Sink, 1, Tuned<kMost, kLoads, kBlocks>>;
   found.packs_of_line = kLoads;
+  found.looks_twice = !Sink::kMaps && (folds::PivotFold<F> || ArgFold<F>);
   if constexpr (kMost <= kFewThreads) {
     // Two looks need more registers, and of elements half as wide they are at twice as many numbers.
     constexpr bool kLooks = !Sink::kMaps && !CheapFold<F>, kFewer = kLooks && Line::kSize > 4;

@@ -93,6 +93,27 @@ inline int put_axes(Arguments& to, AxisGroup& group, const std::vector<AxisNumbe
   return first + std::max(0, group.rank - kNearAxes);
 }
 
+/// Whether places of packs, in packs, are numbers of 32 bits.
+inline bool spans_few(const std::vector<Axis>& axes, Index pack) {
+  Index in = 0, out = 0;
+  for (const Axis& axis : axes) {
+    in += (axis.size - 1) * std::abs(axis.in);
+    out += (axis.size - 1) * std::abs(axis.out);
+  }
+  return std::max(in, out) / pack < std::numeric_limits<std::int32_t>::max();
+}
+
+/// Whether numbers of elements rise from one to the next, row-major.
+inline bool rises(const std::vector<Axis>& axes) {
+  Index nearer = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (axis->size == 1) continue;
+    if (axis->out <= nearer) return false;
+    nearer += (axis->size - 1) * axis->out;
+  }
+  return true;
+}
+
 /// Kept and reduced axes together; values lie row-major over the kept ones.
 inline std::vector<AxisNumbers> elementwise_axes(const Step& step) {
   std::vector<AxisNumbers> axes = numbers_of(step.kept);

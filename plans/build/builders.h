@@ -46,6 +46,9 @@ Schedule build_split(const Problem&, const DeviceFacts&);
 Verdict can_columns_first(const Problem&, const DeviceFacts&);
 Schedule build_columns_first(const Problem&, const DeviceFacts&);
 
+Verdict can_nearest_first(const Problem&, const DeviceFacts&);
+Schedule build_nearest_first(const Problem&, const DeviceFacts&);
+
 Verdict can_map_across(const Problem&, const DeviceFacts&);
 Schedule build_map_across(const Problem&, const DeviceFacts&);
 

@@ -2,6 +2,7 @@
 #include "plans/build/builders.h"
 #include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
+#include "plans/build/long_lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 
@@ -28,14 +29,6 @@ bool suits_warps(const Problem& problem, const DeviceFacts& device) {
   if (const Index cut = lanes_of_cut_line(problem, device); cut > 0) return cut <= device.lanes;
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0) return packs <= device.lanes * kLoadsOfAnyLine;
   return fits_warp(problem) && has_rows_for_warps(problem, device);
-}
-
-// As many lanes as have all of their loads of a line on their way at once: with half of them a row of 1025 f32 took
-// 1.4 times what one of 2047 did.
-void fit_line(Step& step, const Problem& problem, const DeviceFacts& device) {
-  if (device.kind != DeviceKind::cuda || step.reduced.size() != 1 || step.reduced.back().in != 1) return;
-  const int threads = threads_of_packs(packs_of_line(problem), step.kernel.tuning, device);
-  step.launch.block = std::clamp(threads, device.lanes, step.launch.block);
 }
 
 // Of 16 bits runs of whole packs wait as a line does: kernels/cuda/softmax_kernel.h.

@@ -21,8 +21,11 @@ constexpr Index kTimesOfTwoLooks = 4;  // of single elements, where what lanes m
 constexpr Index kThreads = 768;        // of a multiprocessor that fold short rows
 constexpr Index kFewestThreads = 64;   // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly
-constexpr Index kFewMore = 8;              // 1/8 more turns than a block must take
-constexpr Index kThreadsOfFewRows = 128;   // a block's only rows, a warp each
+// Sums of 2, 3, 4, 5 and 6 bf16 take 67, 56, 76, 49 and 48 us of 2^26 in bundles, 60, 52, 47, 47 and 45 as columns, of
+// 2 and 3 f32 108 and 96, 95 and 85; of 5 f32 87 and 89.
+constexpr Index kBytesOfLane = 12, kManyOutputs = Index{1} << 22;
+constexpr Index kFewMore = 8;             // 1/8 more turns than a block must take
+constexpr Index kThreadsOfFewRows = 128;  // a block's only rows, a warp each
 
 struct Row {
   Index length, element_bytes;
@@ -144,6 +147,9 @@ Verdict can_rows_in_bundles(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.reduced.empty() && elements(problem.axes.kept) * row.element_bytes <= device.cache_bytes / 4)
     return unwise("such rows of one element are a row of columns");
   if (lanes_of_cut_line(problem, device) > 0) return unwise("registers keep the vectors that cover a row");
+  if (!softmax && row.length * row.element_bytes <= kBytesOfLane && problem.outputs >= kManyOutputs &&
+      !looks_twice(problem.fold))
+    return unwise("a lane reads so short a row as quickly where it lies");
   if (suits_lines(problem, device) || (has_whole_lines(problem, device) && !fits_warp(problem)))
     return unwise("rows of whole packs come as quickly from memory");
   if (!has_many_kernels(problem)) return unwise("there is no kernel of its own for this fold");

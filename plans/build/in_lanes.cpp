@@ -16,10 +16,9 @@ constexpr Index kLongestRowBytes = 4096;
 constexpr Index kLongestKeptBytes = 2048;
 // Of runs a block first finds out where they lie: warps share that, and do not wait for each other.
 constexpr Index kLongestRunsBytes = 16384;
-// Two looks at such rows, and an index of longer lines: what meets in a block costs more than a warp's longer way,
-// where there are warps enough. argmax of 5125 rows of 10 000 f16 40 us by warps, 49 by blocks; var f32 of 8192 rows of
-// 102 runs of 48 47 and 77 (an H200, docs/measurements/gpu-history.md#blocks-of-few-threads).
-constexpr Index kLongestLooksBytes = 32768, kLongestIndexBytes = 65536;
+// Two looks at such rows: what meets in a block costs more than a warp's longer way, where there are warps enough. var
+// f32 of 8192 rows of 102 runs of 48 47 and 77 us (an H200).
+constexpr Index kLongestLooksBytes = 32768;
 constexpr Index kWarpsOfMultiprocessor = 24;  // that registers have room for
 constexpr Index kLoadsOfCutRuns = 4;
 
@@ -60,11 +59,10 @@ bool has_rows_for_warps(const Problem& problem, const DeviceFacts& device) {
 
 bool wants_warps_for_long_rows(const Problem& problem, const DeviceFacts& device) {
   if (problem.kind != RequestKind::reduce || !has_many_kernels(problem) || !looks_twice(problem.fold)) return false;
-  const bool line = has_whole_lines(problem, device) && folds_an_index(problem.fold),
-             runs = problem.axes.reduced.size() > 1;
-  const Index longest = line ? kLongestIndexBytes : runs ? kLongestLooksBytes : 0;
+  if (problem.axes.reduced.size() < 2) return false;
   const Index rows = problem.inputs / problem.axes.reduced_elements(), bytes = row_bytes(problem);
-  return bytes > kLongestRowBytes && bytes <= longest && rows >= kWarpsOfMultiprocessor * device.multiprocessors;
+  return bytes > kLongestRowBytes && bytes <= kLongestLooksBytes &&
+         rows >= kWarpsOfMultiprocessor * device.multiprocessors;
 }
 
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {

@@ -8,6 +8,7 @@
 #include "plans/build/builders.h"
 #include "plans/build/geometry.h"
 #include "plans/build/lines.h"
+#include "plans/build/long_lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
 #include "plans/typing.h"
@@ -66,13 +67,35 @@ double time_with_meeting(const Step& whole, Index parts) {
   return 1 + (looks_twice(whole.kernel.fold) ? kMeetingOfTwoLooks : kMeeting) / std::max(1.0, rows);
 }
 
+// A second launch takes 0.4 to 3 us less than blocks that wait for each other: sums of 2^18 to 2^24 elements 3.1 to 25
+// us for 3.5 to 28 (graph nodes, an H100), of columns and of an argmax as much longer, and the host always twice as
+// long: so only where reading takes longer than two launches. Rows of runs have kernels for blocks that do not wait
+// alone.
+bool merges_sooner(const Problem& problem, const Step& fold, const DeviceFacts& device) {
+  return device.launches_overlap && problem.kind == RequestKind::reduce && fold.kernel.body == Body::rows &&
+         (!folds_an_index(problem.fold) || problem.axes.reduced.size() > 1) &&
+         reading_microseconds(fold, device) > 2 * device.launch_microseconds;
+}
+
+// Blocks of a multiprocessor that do not wait for each other may be as many as registers have room for.
+Index blocks_of_multiprocessor(const Problem& problem, const Step& whole, const DeviceFacts& device) {
+  if (!merges_sooner(problem, whole, device) || whole.reduced.size() > 1) return kBlocksOfMultiprocessor;
+  return std::max<Index>(kBlocksOfMultiprocessor, loads_of_long_lines(problem, device).threads / whole.launch.block);
+}
+
+Step with_loads_of_lines(Step step, const Problem& problem, const DeviceFacts& device) {
+  if (problem.kind == RequestKind::reduce && device.kind == DeviceKind::cuda && step.kernel.body == Body::rows)
+    step.kernel.tuning.unroll = std::min(step.kernel.tuning.unroll, loads_of_long_lines(problem, device).loads);
+  return step;
+}
+
 // As many as keep all multiprocessors busy; where much is read, as few more as leave none of them waiting for long.
 // Softmaxes of [16384,16383] and [4096,50257] axis 0 have 133 and 406 tiles, whose folds by a block each took 490 and
 // 365 us; 256 tiles of as many bytes as the former take 260.
-Index parts_of_tile(const Step& whole, Index tiles, const DeviceFacts& device) {
+Index parts_of_tile(const Step& whole, Index tiles, Index blocks, const DeviceFacts& device) {
   constexpr Index kMore = 16, kMany = 64;
   constexpr double kWorthMore = 1.15, kNearTheBest = 1.05, kLaunches = 4;
-  const Index fewest = std::max<Index>(1, device.multiprocessors * kBlocksOfMultiprocessor / tiles);
+  const Index fewest = std::max<Index>(1, device.multiprocessors * blocks / tiles);
   const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
   const Index resident = resident_blocks(whole, device);
   // The last of rows that take turns have the bus for themselves: 535 of 50 257 f32 take 29 (sum) to 36 us (argmax), in
@@ -101,7 +124,7 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
     return std::max(
         {shared_out, ceil_divide(kSmallestPart, columns), states / static_cast<Index>(size_bytes(problem.input))});
   }
-  const Index blocks = parts_of_tile(whole, tiles, device);
+  const Index blocks = parts_of_tile(whole, tiles, blocks_of_multiprocessor(problem, whole, device), device);
   const Index element = static_cast<Index>(size_bytes(problem.input));
   const Index line = columns == 1 ? kLineBytes / element : 1;
   const Index smallest = kSmallestGpuPartBytes / (columns * element);
@@ -138,16 +161,6 @@ Step one_launch(const Step& whole, Index part) {
   fold.launch.cooperative = true;
   fold.launch.grid_barriers = 1;
   return fold;
-}
-
-// A second launch takes 0.4 to 3 us less than blocks that wait for each other: sums of 2^18 to 2^24 elements 3.1 to 25
-// us for 3.5 to 28 (graph nodes, an H100), of columns and of an argmax as much longer, and the host always twice as
-// long: so only where reading takes longer than two launches. Rows of runs have kernels for blocks that do not wait
-// alone.
-bool merges_sooner(const Problem& problem, const Step& fold, const DeviceFacts& device) {
-  return device.launches_overlap && problem.kind == RequestKind::reduce && fold.kernel.body == Body::rows &&
-         (!folds_an_index(problem.fold) || problem.axes.reduced.size() > 1) &&
-         reading_microseconds(fold, device) > 2 * device.launch_microseconds;
 }
 
 bool can_meet(const Step& fold, const DeviceFacts& device) {
@@ -234,7 +247,7 @@ Schedule build_split(const Problem& problem, const DeviceFacts& device) {
   else if (!is_cpu(device) && can_meet(shared, device) && !merges_sooner(problem, shared, device))
     add_one_launch(schedule, workspace, std::move(shared), merged);
   else
-    add_two_launches(schedule, workspace, whole, part, merged, device);
+    add_two_launches(schedule, workspace, with_loads_of_lines(whole, problem, device), part, merged, device);
   if (softmax) {
     const MapKind map = problem.sink == SinkKind::softmax ? MapKind::softmax : MapKind::log_softmax;
     Step normalize = elementwise_step(map, whole, kInput, problem.input, kOutput, problem.output, merged);

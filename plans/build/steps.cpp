@@ -40,6 +40,13 @@ std::vector<Axis> joined(const std::vector<Axis>& axes, Joins where) {
   return result;
 }
 
+Problem with_axes(const Problem& problem, std::vector<Axis> kept, std::vector<Axis> reduced) {
+  Problem other = problem;
+  other.outputs = elements(kept), other.inputs = elements(kept) * elements(reduced);
+  other.axes.kept = std::move(kept), other.axes.reduced = std::move(reduced);
+  return other;
+}
+
 Index panel_elements(const Step& step) {
   const Index bytes = step.kernel.tuning.panel_bytes;
   return std::max<Index>(1, bytes / static_cast<Index>(size_bytes(step.kernel.input)));

@@ -53,6 +53,9 @@ Checked exchange_bytes(const Step& step, Index tiles);
 enum class Joins : std::uint8_t { in, both };
 std::vector<Axis> joined(const std::vector<Axis>& axes, Joins);
 
+/// The same fold of elements along other axes.
+Problem with_axes(const Problem& problem, std::vector<Axis> kept, std::vector<Axis> reduced);
+
 /// The same sizes, dense and row-major in steps of `unit`, as input and output strides.
 std::vector<Axis> dense_axes(const std::vector<Axis>& axes, Index unit = 1);
 

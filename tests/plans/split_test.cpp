@@ -45,7 +45,7 @@ TEST(Split, RowsThatTakeTurnsStayWhole) {
   EXPECT_EQ(chosen({535, 50257}, {1}), "rows_in_block");
   EXPECT_EQ(chosen({700, 100000}, {1}), "rows_in_block");
   EXPECT_EQ(chosen({33, Index{1} << 20}, {1}), "split");
-  EXPECT_EQ(chosen({208, 196, 1023}, {0, 2}), "split");
+  EXPECT_EQ(chosen({208, 196, 501}, {0, 2}), "split");
 }
 
 TEST(Split, FewStatesOfManyOutputsAreMergedByLanes) {

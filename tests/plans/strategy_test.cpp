@@ -59,6 +59,13 @@ Request of_turned_columns() {
   return reduce_of(ReduceOp::argmax, std::move(view), {0}, kHost);
 }
 
+Request of_turned_lines() {
+  ViewDesc view = dense(DType::bf16, {900, 3000, 22, 6});
+  std::swap(view.sizes[2], view.sizes[3]);
+  std::swap(view.strides[2], view.strides[3]);
+  return reduce_of(ReduceOp::sum, std::move(view), {0}, kH200);
+}
+
 std::vector<Chosen> chosen_rows() {
   return {
       {"nothing", sum_of({0, 4}, {0}, kHost)},
@@ -69,8 +76,7 @@ std::vector<Chosen> chosen_rows() {
       {"rows_in_bundles", sum_of({kMillion, 3}, {1}, kA100)},
       {"rows_in_lanes", softmax_of({kMillion, 64}, {1}, kH200)},
       {"rows_in_lanes", sum_of({kMillion, 512}, {1}, kA100)},
-      {"rows_in_lanes", reduce_of(ReduceOp::argmax, dense(DType::f16, {5125, 10000}), {1}, kH200)},
-      {"rows_in_block", reduce_of(ReduceOp::argmax, dense(DType::f16, {2000, 10000}), {1}, kH200)},
+      {"rows_in_block", reduce_of(ReduceOp::argmax, dense(DType::f16, {5125, 10000}), {1}, kH200)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kH200)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kHost)},
       {"rows_in_block", softmax_of({16, kMillion}, {1}, kHost)},
@@ -115,6 +121,9 @@ std::vector<Chosen> chosen_rows() {
       {"map_across", transposed({48, 275945}, {1})},
       {"wide_columns", of_three_channels({64, 256, 256, 3}, {1, 2})},
       {"wide_columns", of_turned_columns()},
+      {"wide_columns", of_turned_lines()},
+      {"nearest_first", reduce_of(ReduceOp::argmax, dense(DType::f32, {31, 3, 1024, 196}), {0, 2}, kH200)},
+      {"nearest_first", reduce_of(ReduceOp::logsumexp, dense(DType::bf16, {12, 695, 10000}), {0, 2}, kH200)},
       {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
 }
@@ -233,7 +242,18 @@ TEST(Strategies, EveryRefusalSaysWhy) {
       {"columns_first", transposed({12, 50, 29111}, {1, 2}), Kind::unwise, "its results lie across its elements"},
       {"wide_columns", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
       {"wide_columns", of_three_channels({64, 256, 256, 3}, {1, 2}, kH200), Kind::no,
-       "a GPU has no need of it: its lanes lie beside each other's gaps"},
+       "no others lie beside its columns"},
+      {"wide_columns", sum_of({4, 5}, {1}, kH200), Kind::no, "columns are no neighbours"},
+      {"nearest_first", sum_of({0, 4}, {0}, kHost), Kind::no, "the input has no elements"},
+      {"nearest_first", sum_of({64, 3, 1024, 196}, {0, 2}, kHost), Kind::no,
+       "a CPU has no need of it: it walks several axes as well as one"},
+      {"nearest_first", softmax_of({64, 3, 1024, 196}, {0, 2}, kH200), Kind::no, "a softmax maps what it folds"},
+      {"nearest_first", sum_of({64, 512}, {1}, kH200), Kind::no, "one axis is reduced"},
+      {"nearest_first", reduce_of(ReduceOp::argmax, dense(DType::f32, {12, 695, 10000}), {0, 2}, kH200), Kind::unwise,
+       "an index is looked for in a row of several runs at once"},
+      {"nearest_first", sum_of({4096, 512, 7, 7}, {0, 2, 3}, kH200), Kind::yes, ""},
+      {"nearest_first", sum_of({kMillion, 12, 6}, {0, 2}, kH200), Kind::unwise,
+       "its nearest axis is too short for a state of its own"},
       {"wide_columns", softmax_of({4096, 3}, {0}, kHost), Kind::no, "a softmax has results for elements alone"},
       {"wide_columns", sum_of({4096, 3}, {0}, kHost), Kind::no, "nothing lies beside its columns"},
       {"wide_columns", of_three_channels({64, 256, 256, 3}, {3}), Kind::no, "columns are no neighbours"},

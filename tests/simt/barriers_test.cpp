@@ -24,6 +24,7 @@ const Case kCases[] = {
     {kSumLast, "columns_in_cluster", {4, 90, 40}, {4, 40}},
     {ReduceSpec{.op = ReduceOp::argmax, .axes = {1}}, "columns_in_cluster", {2, 40, 300}, {2, 300}},
     {ReduceSpec{.op = ReduceOp::argmax, .axes = {1}}, "columns_in_block", {5, 70, 40}, {5, 40}},
+    {ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2}}, "columns_in_block", {5, 3, 8, 64}, {3, 64}},
     {ReduceSpec{.op = ReduceOp::sum, .axes = {0, 2}}, "rows_in_block", {4100, 5, 4}, {5}},
     {kSumLast, "columns_in_block", {5, 700, 3}, {5, 3}},
     {kSumLast, "columns_in_block", {5, 70, 65}, {5, 65}},

@@ -19,6 +19,8 @@ inline constexpr std::array kGpuStrategies = {"nothing",
                                               "columns_in_grid",
                                               "split",
                                               "columns_first",
+                                              "nearest_first",
+                                              "wide_columns",
                                               "permute_then_rows",
                                               "softmax_chain"};
 
