@@ -85,6 +85,9 @@ bool fits_output(const Step& step) {
          step.kernel.output == step.kernel.accumulate && !step.reduced.empty() && step.reduced.back().out == 1;
 }
 
+// Whether a lane takes all rows of its columns: of several axes blocks look up where rows lie, and share them.
+bool are_few_rows(const Step& step) { return elements(step.reduced) <= kFewRows && step.reduced.size() < 2; }
+
 // Bodies without a fold share out their elements. Lanes of a map take several loads behind one another, but where
 // multiprocessors would be idle.
 void spread_elements(Step& step, const DeviceFacts& device) {
@@ -199,7 +202,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   const Index size = step.kept.back().size, outer = elements(step.kept) / size;
   const Index resident = Index{device.multiprocessors} * (device.threads_per_multiprocessor / step.launch.block);
   Index together = 1;  // panels of a block
-  if (elements(step.reduced) > kFewRows) {
+  if (!are_few_rows(step)) {
     const auto rows_of_lane = [&] {
       return elements(step.reduced) * tuning.panel_bytes / tuning.vector_bytes / step.launch.block;
     };
@@ -226,7 +229,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
 
 void fit_block(Step& step, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || step.kept.empty() || step.kernel.source != SourceKind::dense) return;
-  if (elements(step.reduced) <= kFewRows || has_uneven_rows(step)) return;
+  if (are_few_rows(step) || has_uneven_rows(step)) return;
   const Index row = std::min(panel_elements(step), step.kept.back().size) * element_bytes(step);
   const Index across = ceil_power_of_two(ceil_divide(row, step.kernel.tuning.vector_bytes));
   const Index blocks = elements(step.kept) / step.kept.back().size * panels(step);

@@ -3,6 +3,7 @@
 
 #include "plans/build/steps.h"
 #include "tests/plans/columns_step.h"
+#include "tests/plans/problems.h"
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,23 @@ TEST(Geometry, RegistersHoldWhatTheirLanesLoad) {
   step.part = 129;
   settle(step, Residency::registers, kH200);
   EXPECT_EQ(step.kernel.residency, Residency::none);
+}
+
+// A kernel that takes all rows of a column in a lane walks one axis: along several blocks share rows, and are small
+// where those are few.
+TEST(Geometry, FewRowsOfSeveralAxesHaveSmallBlocks) {
+  const auto launch = [](ViewDesc view, AxisSet axes) {
+    Request request = test::reduce_of(ReduceOp::sum, std::move(view), std::move(axes), kH200);
+    request.options.strategy = "columns_in_block";
+    return test::plan(request).schedule.steps.front().launch;
+  };
+  const Launch of_two = launch(dense(DType::f32, {546, 4, 40, 4, 96}), {1, 3});
+  EXPECT_EQ(of_two.block, 32);
+  EXPECT_EQ(of_two.grid[1], 546 * 40);
+  EXPECT_EQ(launch(dense(DType::bf16, {349, 3, 64, 5, 2000}), {1, 3}).block, 256) << "as many packs";
+  const Launch of_one = launch(dense(DType::f32, {21840, 16, 96}), {1});
+  EXPECT_EQ(of_one.block, 256);
+  EXPECT_EQ(of_one.grid[1], 21840 / 8) << "lines side by side";
 }
 
 TEST(Geometry, GpuGridsAreCutAndCpuTasksAreNot) {
