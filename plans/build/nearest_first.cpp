@@ -32,9 +32,7 @@ std::vector<Axis> outer_axes(const Problem& problem) {
 }
 
 Problem along_nearest(const Problem& problem) {
-  Problem inner = with_axes(problem, joined(outer_axes(problem), Joins::in), {problem.axes.reduced.back()});
-  inner.as_given = inner.axes;
-  return inner;
+  return with_axes(problem, joined(outer_axes(problem), Joins::in), {problem.axes.reduced.back()});
 }
 
 // The same axes where a state stands for what was folded; `out` stays.

@@ -10,6 +10,8 @@ namespace ndfold {
 // A CPU's lanes are few and its caches near: it reads any strides in place, and a copy of the input never pays.
 Verdict can_permute_then_rows(const Problem& problem, const DeviceFacts& device) {
   if (Verdict verdict = can_fold(problem); !verdict.possible()) return verdict;
+  if (elements(problem.as_given.kept) * elements(problem.as_given.reduced) != problem.inputs)
+    return no("its axes are in no order that a caller gave");
   return device.kind == DeviceKind::cpu ? unwise("a CPU reads any strides in place") : yes();
 }
 

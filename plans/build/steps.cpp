@@ -44,6 +44,7 @@ Problem with_axes(const Problem& problem, std::vector<Axis> kept, std::vector<Ax
   Problem other = problem;
   other.outputs = elements(kept), other.inputs = elements(kept) * elements(reduced);
   other.axes.kept = std::move(kept), other.axes.reduced = std::move(reduced);
+  other.as_given = {};
   return other;
 }
 

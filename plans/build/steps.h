@@ -53,7 +53,7 @@ Checked exchange_bytes(const Step& step, Index tiles);
 enum class Joins : std::uint8_t { in, both };
 std::vector<Axis> joined(const std::vector<Axis>& axes, Joins);
 
-/// The same fold of elements along other axes.
+/// The same fold of elements along other axes, which no caller has given: nothing literal can be done with them.
 Problem with_axes(const Problem& problem, std::vector<Axis> kept, std::vector<Axis> reduced);
 
 /// The same sizes, dense and row-major in steps of `unit`, as input and output strides.

@@ -92,7 +92,6 @@ Schedule build_on_gpu(const Problem& problem, const DeviceFacts& device) {
   Problem all = side_by_side(problem);
   const std::vector<Axis> dense = dense_axes(all.axes.kept);
   for (std::size_t i = 0; i < dense.size(); ++i) all.axes.kept[i].out = dense[i].out;
-  all.as_given = all.axes;
   all.axes.out_offset = 0;
   Schedule schedule = choose(all, {.device = device}).value().schedule;
   WorkspaceLayout workspace(schedule);

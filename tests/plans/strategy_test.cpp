@@ -1,4 +1,5 @@
 // The strategy table: every row is chosen somewhere, refused somewhere with its reason, and can be forced by name.
+#include "plans/build/steps.h"
 #include "tests/plans/launch_limits.h"
 #include "tests/plans/problems.h"
 
@@ -302,6 +303,13 @@ TEST(Strategies, EveryPossibleRowCanBeForced) {
         EXPECT_EQ(broken_limit(choice.schedule, device), "") << row.name;
       }
     }
+}
+
+TEST(Strategies, OtherAxesAreTakenInNoOrderOfACallers) {
+  const Problem given = make_problem(sum_of({64, 512, 128}, {0, 2}, kH200)).value();
+  const Problem nearest = with_axes(given, {{64, 65536, 1}, {512, 128, 64}}, {{128, 1}});
+  const Choice choice = choose(nearest, {.device = kH200}).value();
+  EXPECT_EQ(candidate(choice, "permute_then_rows").verdict.why, "its axes are in no order that a caller gave");
 }
 
 TEST(Strategies, AnUnknownNameIsAnsweredWithTheTable) {
