@@ -5,9 +5,10 @@
 
 namespace ndfold::simd {
 
-/// Runs of fewer vectors than this are folded by two accumulators. One run after the other, always: in any other order
-/// memory is slower ([131072,64] f64: 1.87 ms, 2.07 two by two).
-inline constexpr Index kLongRunVectors = 16;
+/// Runs of fewer vectors than this are folded by two accumulators; where a Zen 5 waits for memory, of more: what begins
+/// and ends eight costs more than it hides (sums of rows of 508 and 1000 f32 42 and 46 GB/s, 50 and 53 so). One run
+/// after the other, always: in any other order memory is slower ([131072,64] f64: 1.87 ms, 2.07 two by two).
+inline constexpr Index kLongRunVectors = 16, kLongFarRunVectors = 64;
 
 /// As many runs as there are lanes at a pitch, or some wherever they are. A list of them costs memory some of its time:
 /// [262144,64] f32 took 1.77 ms, and 1.91 with one.
@@ -133,7 +134,8 @@ struct Bundle {
   Help help;  ///< `ahead`: from a run to the one that is asked for while it is folded
   const Index* offsets;
   int rows;
-  bool in_turns = false;  ///< groups that lie apart are read in turns
+  bool in_turns = false;                     ///< groups that lie apart are read in turns
+  Index long_run_vectors = kLongRunVectors;  ///< of runs that eight accumulators fold
 
   template <int kWidth>
   const T* run(Index i) const {

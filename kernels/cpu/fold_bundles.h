@@ -34,9 +34,9 @@ template <template <class> class F, class A, class T>
 requires(!kHasIndex<F, A> && (std::is_integral_v<A> ||
                               kFoldsIntegers<F<A>, T>)) inline constexpr Index kLeafElements<F, A, T> = 64 * kChunk;
 
-/// The longest run of a bundle. What a row takes by itself memory waits for (4096 f32: some 300 instructions beside 384),
-/// but indices and pivots would be looked for twice, and from memory long rows leave the first cache before a second look
-/// (var of rows of 1000 f32 on a Zen 4: 0.67 of a stream, 0.87 one after the other).
+/// The longest run of a bundle. What a row takes by itself memory waits for (4096 f32: some 300 instructions beside
+/// 384), but indices and pivots would be looked for twice, and from memory long rows leave the first cache before a
+/// second look (var of rows of 1000 f32 on a Zen 4: 0.67 of a stream, 0.87 one after the other).
 template <template <class> class F, class A, class T>
 Index longest_bundled(const Arguments& step) {
   constexpr bool kLooksTwice = PivotFold<F<A>>;
@@ -131,6 +131,12 @@ Index runs_ahead(Index length, Index pitch) {
   return (kAheadBytes / static_cast<Index>(sizeof(T)) + some - 1) / some * pitch;
 }
 
+/// Of runs that eight accumulators fold. 16 bits wait for arithmetic: sums of rows of 700 bf16 49 GB/s, 48 by two.
+template <class A, class T>
+Index long_run_vectors(const Arguments& step) {
+  return std::is_same_v<A, T> && kAsksForRows && step.from_memory ? kLongFarRunVectors : kLongRunVectors;
+}
+
 template <template <class> class F, class A, class T>
 void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index first, Index last) {
   using V = LanesOf<A>;
@@ -155,7 +161,8 @@ void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index
                      .help = {.ahead = runs_ahead<T>(length, pitch), .again = is_looked_at_again(step)},
                      .offsets = nullptr,
                      .rows = 0,
-                     .in_turns = length * Index{sizeof(A)} >= kLeastTurnBytes && are_read_in_turns<T>(step)};
+                     .in_turns = length * Index{sizeof(A)} >= kLeastTurnBytes && are_read_in_turns<T>(step),
+                     .long_run_vectors = long_run_vectors<A, T>(step)};
     Index outputs = bundle.pitched * kWidth;
     for (Index skipped = outputs;; skipped = 0) {
       const T* start = reinterpret_cast<const T*>(step.in) + side_by_side.in;

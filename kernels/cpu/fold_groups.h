@@ -61,7 +61,7 @@ void fold_groups(const LaneFold& fold, const Bundle<T>& bundle, typename LaneFol
       });
     const Index apart = packed ? bundle.pitched : 0;
     constexpr bool kMayBeLong = !AsksPlaces<LaneFold>;  // whose accumulators wait for memory, however few
-    if (kMayBeLong && bundle.length >= kLongRunVectors * kLanes<V>)
+    if (kMayBeLong && bundle.length >= bundle.long_run_vectors * kLanes<V>)
       fold_groups_apart<kMayBeLong>(take, bundle, apart, offset);
     else
       fold_groups_apart<false>(take, bundle, apart, offset);
