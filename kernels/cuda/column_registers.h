@@ -118,7 +118,7 @@ class ColumnsInRegisters {
         Out* at = rows.next(k < count_);
 #pragma unroll
         for (int c = 0; c < kSize; ++c, at += apart)
-          if (k < count_of(c)) *at = to_element<Out>(maps[c](kept_.number(k, c)));
+          if (k < count_of(c)) store_element(*at, maps[c](kept_.number(k, c)));
       }
     }
   }

@@ -177,7 +177,7 @@ __device__ void map_lines(const LinesOfBundle<Places, Source>& lines, const F& f
     column.for_each_batch([&](auto, int n, const Batch& batch) {
 #pragma unroll
       for (int u = 0; u < Batch::kCount; ++u)
-        if (u < batch.count) column.element(n + u) = to_element<typename Source::Element>(map(batch.number(u)));
+        if (u < batch.count) store_element(column.element(n + u), map(batch.number(u)));
     });
   });
 }

@@ -136,6 +136,14 @@ ND_HD T to_element(A value) {
     return static_cast<T>(value);
 }
 
+/// Where memory is shared, elements are stored by this: that a call's struct is stored at once GCC reports to nobody,
+/// so the simulator would not see who wrote.
+template <class T, class A>
+ND_HD void store_element(T& to, A value) {
+  const T element = to_element<T>(value);
+  to = element;
+}
+
 template <class T>
 constexpr DType dtype_of() {
   DType found = std::is_same_v<T, Half>       ? DType::f16

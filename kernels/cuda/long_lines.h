@@ -87,7 +87,7 @@ __device__ void softmax_of_long_line(const F& fold, const LongLine<Source, Out>&
   }
   using Map = std::conditional_t<kPowers, SoftmaxMap<A>, LogSoftmaxMap<A>>;
   if (beyond.are_any()) beyond.template map_each<!kAlike, Out>(Map({max, sum}, scale, alpha), store);
-  if (line.has_end()) line.out[line.end] = to_element<Out>(Map({max, sum}, A(1), alpha)(at_end));
+  if (line.has_end()) store_element(line.out[line.end], Map({max, sum}, A(1), alpha)(at_end));
 }
 
 /// Of fewer than 2^30 lines.

@@ -63,12 +63,12 @@ class ResultsOfLane {
   template <class Result>
   __device__ void store(Result result, std::byte* to) {
     if (is_own_) {
-      *reinterpret_cast<Own<Result>*>(to) = to_element<Own<Result>>(result);
+      store_element(*reinterpret_cast<Own<Result>*>(to), result);
     } else if constexpr (std::is_same_v<Result, float>) {
       if (step_.output == DType::bf16)
-        *reinterpret_cast<BFloat16*>(to) = to_element<BFloat16>(result);
+        store_element(*reinterpret_cast<BFloat16*>(to), result);
       else
-        *reinterpret_cast<Half*>(to) = to_element<Half>(result);
+        store_element(*reinterpret_cast<Half*>(to), result);
     }
   }
 

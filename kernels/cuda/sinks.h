@@ -53,7 +53,7 @@ __device__ void store_results(const Arguments& step, const Result (&results)[kCo
 /// One as any type. Not inlined: that keeps it out of the way of the types that are asked for most.
 template <class Result>
 [[gnu::noinline]] __device__ void store_as_any(const Arguments& step, Result result, Index out) {
-  visit_element(step.output, [&]<class Out>(Out) { reinterpret_cast<Out*>(step.out)[out] = to_element<Out>(result); });
+  visit_element(step.output, [&]<class Out>(Out) { store_element(reinterpret_cast<Out*>(step.out)[out], result); });
 }
 
 /// Columns that are not stored may hold the identity, whose index is the last there is: with an offset it wraps.

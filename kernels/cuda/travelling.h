@@ -349,7 +349,7 @@ class Travel {
       if (lag_ > 0) end = ends_.waiting;
       if (end.cut.which == 0) return;
       Out* const to = reinterpret_cast<Out*>(step_.out) + places_.of(turn).out + end.cut.at;
-      each_number(end, [&](int c, A number) { to[c] = to_element<Out>(maps[c](number)); });
+      each_number(end, [&](int c, A number) { store_element(to[c], maps[c](number)); });
     }
   }
 
