@@ -39,11 +39,8 @@ struct Tally {
   Real worst = 0;
 };
 
-/// Runs the request if the strategy may, counts it, and fails the test when anything is wrong.
-inline void run_forced(const AnyRequest& request, Array& in, Array& out, const DeviceFacts& device,
-                       const std::string& strategy, Tally& tally, std::uint64_t seed = 1) {
-  const Judged run = simulate(request, in, out, {.device = device, .strategy = strategy}, {.seed = seed});
-  if (run.refused) return;
+/// Counts a run, and fails the test when anything is wrong.
+inline void count(const Judged& run, Tally& tally) {
   EXPECT_EQ(run.failure, "");
   ++tally.strategies[run.strategy];
   tally.whole_packs += run.whole_packs;
@@ -52,6 +49,13 @@ inline void run_forced(const AnyRequest& request, Array& in, Array& out, const D
   tally.sectors += run.sectors;
   tally.elements += run.elements;
   tally.worst = std::max(tally.worst, run.worst);
+}
+
+/// Runs the request if the strategy may, and counts it.
+inline void run_forced(const AnyRequest& request, Array& in, Array& out, const DeviceFacts& device,
+                       const std::string& strategy, Tally& tally, std::uint64_t seed = 1) {
+  const Judged run = simulate(request, in, out, {.device = device, .strategy = strategy}, {.seed = seed});
+  if (!run.refused) count(run, tally);
 }
 
 /// What the buffers of a softmax are like, and by how many elements they begin behind a whole pack.
