@@ -41,6 +41,10 @@ __device__ typename F::State fold_plainly(const F& fold, const View& view) {
       for (int i = group; i < group + View::kGroup; ++i)
         if (view.belongs(i)) of_group = with_element(fold, of_group, view.number(i), view.index(i));
       state = fold.combine(state, of_group);
+    } else if constexpr (View::kGroup == 1) {
+      const auto number = view.number(group);
+      const Index index = view.index(group);
+      state = kAll && group == 0 ? fold.map(number, index) : with_element(fold, state, number, index);
     } else {
       auto of_group = fold.map(view.number(group), view.index(group));
 #pragma unroll

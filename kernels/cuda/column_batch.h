@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/cuda/batch.h"
 #include "kernels/cuda/best_of_pairs.h"
+#include "kernels/cuda/column_moments.h"
 #include "kernels/cuda/column_powers.h"
 #include "kernels/cuda/odometer.h"
 #include "kernels/cuda/row_places.h"
@@ -205,6 +206,12 @@ __device__ Pack<typename Source::Element, Source::kSize> columns_again(const Arg
     return waiting.get(number, load);
 }
 
+/// What merges a lane's batches.
+template <class F, class Source>
+using Merger = std::conditional_t<
+    SideBySide<F, Source>, PowersOfColumns<F, Source>,
+    std::conditional_t<MomentsSideBySide<F, Source>, MomentsOfColumns<F, Source>, Tree<F, Source::kSize>>>;
+
 /// Folds a batch of rows, or `count` of them, into all columns of a tree; others repeat one of those where the best of
 /// pairs or columns side by side are wanted. `index` and `pitch`: as in ColumnBatch; `rises`: from row to row.
 template <bool kAll, class Source, int kUnroll, class F, class T>
@@ -215,7 +222,7 @@ __device__ void push_rows(const F& fold, const Pack<typename Source::Element, So
     if (rises)
       return push_pairs<Source, F>(
           batch, [&](int u) { return index_of_row<Source>(index, pitch, u); }, tree);
-  if constexpr (std::is_same_v<T, PowersOfColumns<F, Source>>) {
+  if constexpr (requires { tree.template absorb<kAll>(batch, count); }) {
     tree.template absorb<kAll>(batch, count);
   } else {
     typename F::State states[kSize];

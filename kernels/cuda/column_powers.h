@@ -110,83 +110,68 @@ template <bool kAll, int kNumbers, class F>
   return column;
 }
 
-/// What a Tree is to other folds: sums are merged 16 batches at a time.
-template <class F, class Source>
-class PowersOfColumns {
+/// The last batches of a lane's columns. kCarries: there may be others before them.
+template <class F, class Source, bool kCarries>
+class NearPowers {
   using State = typename F::State;
-  static constexpr int kSize = Source::kSize, kWay = 16;
-  using Levels = TreeLevels<F, kSize>;
   using Numbers = NumbersOfPack<Source>;
+  static constexpr int kSize = Source::kSize;
 
  public:
-  __device__ PowersOfColumns(const F& fold, Levels& levels)
-      : fold_(fold), levels_(levels), are_ordinary_(fold.scale > 0) {
+  __device__ void begin(const F& fold) {
+    fold_ = &fold;
+    are_ordinary_ = fold.scale > 0;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
       columns_[c] = {-folds::kInfinity<float>, 0, 0};
       origins_[c] = 0;
     }
-    find_limits();
   }
 
-  /// The first `count` rows, or all; the others repeat one of them.
+  /// The first `count` rows, or all; the others repeat one of them. Nothing came before since begin().
   template <bool kAll, int kRows>
   __device__ void absorb(const PackOf<Source> (&rows)[kRows], int count) {
-    Numbers largest = numbers_of_pack<Source>(rows[0]);
-#pragma unroll
-    for (int r = 1; r < kRows; ++r) largest = any_extreme<false>(largest, numbers_of_pack<Source>(rows[r]));
-    if (are_above<Source>(largest, limits_)) raise(largest);
-    if (are_ordinary_) {
-      const float rate = fold_.scale * Exponent<float>::kLog2E;
-#pragma unroll
-      for (int c = 0; c < kSize; ++c) {
-        const Exponent<float> exponent{rate, origins_[c]};
-        float sum = 0;
-#pragma unroll
-        for (int r = 0; r < kRows; ++r)
-          if (kAll || r < count) sum += exponent.power(number_of<Source>(rows[r], c));
-        columns_[c].sum += sum;
-      }
-    } else {
-      absorb_in_turn<kAll>(rows, count);
-    }
-    if (++batches_ == kWay) [[unlikely]]
-      carry();
+    raise<true>(largest_of_rows(rows));
+    add_powers<kAll>(rows, count);
   }
+  /// The same of later ones, after expect_more(), before which nothing at all may have come.
+  template <bool kAll, int kRows>
+  __device__ void absorb_more(const PackOf<Source> (&rows)[kRows], int count) {
+    const Numbers largest = largest_of_rows(rows);
+    if (are_above<Source>(largest, limits_)) raise<false>(largest);
+    add_powers<kAll>(rows, count);
+  }
+  __device__ void expect_more() { find_limits(); }
 
-  __device__ void result(State (&states)[kSize]) {
+  __device__ void result(State (&states)[kSize]) const {
 #pragma unroll
-    for (int c = 0; c < kSize; ++c) states[c] = {columns_[c].from, columns_[c].before + columns_[c].sum};
-    for (int level = 0; carried_ != 0; ++level, carried_ /= kWay)
-      if (carried_ % kWay != 0) add_before(level, states);
+    for (int c = 0; c < kSize; ++c)
+      states[c] = {columns_[c].from, kCarries ? columns_[c].before + columns_[c].sum : columns_[c].sum};
+  }
+  /// The batches so far are before those that come.
+  __device__ void carry() requires kCarries {
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      columns_[c].before += columns_[c].sum;
+      columns_[c].sum = 0;
+    }
+  }
+  /// What was carried, which is nobody's then.
+  __device__ StatesOfLane<State, kSize> take_carried() requires kCarries {
+    StatesOfLane<State, kSize> whole;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      whole.at[c] = {columns_[c].from, columns_[c].before};
+      columns_[c].before = 0;
+    }
+    return whole;
   }
 
  private:
-  // Columns whose largest element is well above what they were measured from, until one of them is out of the ordinary.
-  __device__ void raise(const Numbers& largest) {
-    float from[kSize];
-    bool ordinary = are_ordinary_;
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      const float number = number_in<Source>(largest, c) * fold_.scale;
-      from[c] = number > columns_[c].from + PowersOfColumn::kNear ? number : columns_[c].from;
-      ordinary &= PowersOfColumn::is_ordinary(from[c]);
-    }
-    are_ordinary_ = ordinary;
-    if (!ordinary) return;
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      origins_[c] = PowersOfColumn::origin_of(from[c]);
-      columns_[c].scale(power_of_two(columns_[c].from * Exponent<float>::kLog2E - origins_[c]));
-      columns_[c].from = from[c];
-    }
-    find_limits();
-  }
-
   // Below what a column's elements may be, as they are in memory, by more than it was rounded.
   __device__ void find_limits() {
     constexpr float kRounded = 0x1p-6f;
-    const float inverse = reciprocal(fold_.scale);
+    const float inverse = reciprocal(fold_->scale);
     Numbers limits;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
@@ -196,67 +181,117 @@ class PowersOfColumns {
     limits_ = limits;
   }
 
+  template <int kRows>
+  __device__ static Numbers largest_of_rows(const PackOf<Source> (&rows)[kRows]) {
+    Numbers largest = numbers_of_pack<Source>(rows[0]);
+#pragma unroll
+    for (int r = 1; r < kRows; ++r) largest = any_extreme<false>(largest, numbers_of_pack<Source>(rows[r]));
+    return largest;
+  }
+
+  // Columns whose largest element is well above what they were measured from, until one of them is out of the ordinary.
+  template <bool kFirst>
+  __device__ void raise(const Numbers& largest) {
+    float from[kSize];
+    bool ordinary = are_ordinary_;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const float number = number_in<Source>(largest, c) * fold_->scale;
+      from[c] = number > columns_[c].from + PowersOfColumn::kNear ? number : columns_[c].from;
+      ordinary &= PowersOfColumn::is_ordinary(from[c]);
+    }
+    are_ordinary_ = ordinary;
+    if (!ordinary) return;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      origins_[c] = PowersOfColumn::origin_of(from[c]);
+      if constexpr (!kFirst) {
+        const float factor = power_of_two(columns_[c].from * Exponent<float>::kLog2E - origins_[c]);
+        columns_[c].sum *= factor;
+        if constexpr (kCarries) columns_[c].before *= factor;
+      }
+      columns_[c].from = from[c];
+    }
+    if constexpr (!kFirst) find_limits();
+  }
+
+  template <bool kAll, int kRows>
+  __device__ void add_powers(const PackOf<Source> (&rows)[kRows], int count) {
+    if (!are_ordinary_) return absorb_in_turn<kAll>(rows, count);
+    const float rate = fold_->scale * Exponent<float>::kLog2E;
+#pragma unroll
+    for (int c = 0; c < kSize; ++c) {
+      const Exponent<float> exponent{rate, origins_[c]};
+      float sum = 0;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+        if (kAll || r < count) sum += exponent.power(number_of<Source>(rows[r], c));
+      columns_[c].sum += sum;
+    }
+  }
   template <bool kAll, int kRows>
   __device__ void absorb_in_turn(const PackOf<Source> (&rows)[kRows], int count) {
-    are_ordinary_ = fold_.scale > 0;
+    are_ordinary_ = fold_->scale > 0;
 #pragma unroll
     for (int c = 0; c < kSize; ++c) {
       FewNumbers<kRows> numbers;
       numbers.count = count;
 #pragma unroll
       for (int r = 0; r < kRows; ++r) numbers.at[r] = number_of<Source>(rows[r], c);
-      columns_[c] = absorb_alone<kAll>(fold_, numbers, columns_[c]);
+      columns_[c] = absorb_alone<kAll>(*fold_, numbers, columns_[c]);
       origins_[c] = PowersOfColumn::origin_of(columns_[c].from);
       are_ordinary_ &= PowersOfColumn::is_ordinary(columns_[c].from);
     }
     find_limits();
   }
 
-  __device__ void carry() {
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      columns_[c].before += columns_[c].sum;
-      columns_[c].sum = 0;
-    }
-    batches_ = 0;
-    if (++merges_ == kWay) carry_far();
-  }
-
-  // A full level becomes a digit of the one above.
-  __device__ void carry_far() {
-    State whole[kSize];
-#pragma unroll
-    for (int c = 0; c < kSize; ++c) {
-      whole[c] = {columns_[c].from, columns_[c].before};
-      columns_[c].before = 0;
-    }
-    unsigned before = carried_++;
-    for (int level = 0;; ++level, before /= kWay) {
-      if (before % kWay != 0) add_before(level, whole);
-      copy_columns(levels_.at[level], whole);
-      if (before % kWay != kWay - 1 || level + 1 == Levels::kLevels) break;
-    }
-    merges_ = 0;
-  }
-  __device__ void add_before(int level, State (&states)[kSize]) const {
-#pragma unroll 1
-    for (int c = 0; c < kSize; ++c) levels_.at[level][c] = fold_.combine(levels_.at[level][c], states[c]);
-    copy_columns(states, levels_.at[level]);
-  }
-
-  const F& fold_;
-  Levels& levels_;
-  bool are_ordinary_;     ///< and the scale is one that maxima rise with
-  int batches_ = 0;       ///< in sums
-  int merges_ = 0;        ///< of sums, in those before
-  unsigned carried_ = 0;  ///< its digits to the base kWay: the states of each level
+  const F* fold_ = nullptr;
+  bool are_ordinary_ = false;  ///< and the scale is one that maxima rise with
   PowersOfColumn columns_[kSize];
   float origins_[kSize];
   Numbers limits_;
 };
 
-/// What merges a lane's batches.
+/// What a Tree is to other folds: sums are merged 16 batches at a time.
 template <class F, class Source>
-using Merger = std::conditional_t<SideBySide<F, Source>, PowersOfColumns<F, Source>, Tree<F, Source::kSize>>;
+class PowersOfColumns {
+  using State = typename F::State;
+  static constexpr int kSize = Source::kSize, kWay = 16;
+
+ public:
+  __device__ PowersOfColumns(const F& fold, TreeLevels<F, kSize>& levels) : far_(fold, levels) {
+    near_.begin(fold);
+    near_.expect_more();
+  }
+
+  /// As in NearPowers.
+  template <bool kAll, int kRows>
+  __device__ void absorb(const PackOf<Source> (&rows)[kRows], int count) {
+    near_.template absorb_more<kAll>(rows, count);
+    if (++batches_ == kWay) [[unlikely]]
+      carry();
+  }
+
+  __device__ void result(State (&states)[kSize]) {
+    StatesOfLane<State, kSize> last;
+    near_.result(last.at);
+    const auto whole = far_.with(last);
+    copy_columns(states, whole.at);
+  }
+
+ private:
+  __device__ void carry() {
+    near_.carry();
+    batches_ = 0;
+    if (++merges_ < kWay) return;
+    far_.carry(near_.take_carried());
+    merges_ = 0;
+  }
+
+  FarStates<F, kSize> far_;
+  int batches_ = 0;  ///< in sums
+  int merges_ = 0;   ///< of sums, in those before
+  NearPowers<F, Source, true> near_;
+};
 
 }  // namespace ndfold::cuda

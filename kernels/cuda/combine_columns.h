@@ -41,12 +41,6 @@ __device__ void columns_of_turn(const ColumnLanes& lanes, int first, int count, 
   }
 }
 
-/// States of a lane's columns, side by side.
-template <class State, int kColumns>
-struct alignas(sizeof(State) * kColumns % 16 == 0 ? 16 : alignof(State)) StatesOfLane {
-  State at[kColumns];
-};
-
 /// Numbers of a lane's columns over the lanes of a warp that have the same ones: side by side, so that no shuffle waits
 /// for that of another column.
 template <int kColumns, class F, class Value>

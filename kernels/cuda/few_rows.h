@@ -14,6 +14,17 @@ struct FewRows {
   static constexpr int kLoads = 8;
 };
 
+/// Powers are added side by side where elements are compared in pairs: of f32 [8,8388608] along axis 0 that took 86 us
+/// for 75.
+template <class F, class Source>
+inline constexpr bool kFewPowers = SideBySide<F, Source>&& kInPairs<Source>;
+
+/// What merges a lane's batches, of which there are few.
+template <class F, class Source>
+using FewBatches = std::conditional_t<
+    kFewPowers<F, Source>, NearPowers<F, Source, false>,
+    std::conditional_t<MomentsSideBySide<F, Source>, NearMoments<F, Source>, Sequence<F, Source::kSize>>>;
+
 /// What a lane has of a tile. Its columns are numbered from the panel's start: those in [skipped, left) are there.
 template <class Source>
 struct FewColumns {
@@ -64,6 +75,15 @@ template <class Source, class F>
   sink_states(step, fold, states.result(), places);
 }
 
+/// A whole pack, or zeros: as words, see WordsOfPack.
+template <class Source>
+__device__ PackOf<Source> load_if(bool is_there, const typename Source::Element* from, Index step) {
+  using Words = WordsOfPack<Source>;
+  Words words = {};
+  if (is_there) words = std::bit_cast<Words>(load_whole<Source>(from, step));
+  return std::bit_cast<PackOf<Source>>(words);
+}
+
 /// kPacks packs of a lane. Those that are whole are folded together, all loads of kRows rows before the first is
 /// folded.
 template <class Source, class F, int kPacks, int kRows>
@@ -71,6 +91,7 @@ class FewColumnsFold {
   static constexpr int kSize = Source::kSize;
   using Element = typename Source::Element;
   using Result = ResultOf<F>;
+  static constexpr bool kSideBySide = !std::is_same_v<FewBatches<F, Source>, Sequence<F, kSize>>;
 
  public:
   __device__ FewColumnsFold(const Arguments& step, const F& fold, const ColumnLanes& lanes, Index tile)
@@ -85,14 +106,21 @@ class FewColumnsFold {
       const int first = columns_.at + p * pitch_, last = first + (kSize - 1) * apart_;
       whole_[p] = together_ && first >= columns_.skipped && last < columns_.left;
       has_cut_ |= !whole_[p] && last >= columns_.skipped && first < columns_.left;
-      states_[p].begin(fold);
+      batches_[p].begin(fold);
     }
   }
 
   __device__ void run() {
-    Index row = 0;
-    for (; row + kRows <= step_.reduced; row += kRows) fold_rows<true, kRows>(row, kRows);
-    if (row < step_.reduced) fold_rows<kRows == 2, kRows - 1>(row, static_cast<int>(step_.reduced - row));
+    if constexpr (kSideBySide) {
+      if (step_.reduced >= kRows) {
+        fold_rows<true, kRows>(0, kRows);
+        if (step_.reduced > kRows) fold_more();
+      } else {
+        fold_some<false>(0);
+      }
+    } else {
+      fold_from<false>(0);
+    }
     sink();
     if (!has_cut_) return;
 #pragma unroll 1
@@ -103,28 +131,46 @@ class FewColumnsFold {
   __device__ Index in_step() const { return kIsApart<Source> ? apart_ * step_.lane_axis.in : 1; }
   __device__ Index in_pitch() const { return kIsApart<Source> ? pitch_ * step_.lane_axis.in : pitch_; }
 
+  __device__ void fold_more() {
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) batches_[p].expect_more();
+    fold_from<true>(kRows);
+  }
+  // All rows from `row` on. kMore: there was a batch before.
+  template <bool kMore>
+  __device__ void fold_from(Index row) {
+    for (; row + kRows <= step_.reduced; row += kRows) fold_rows<true, kRows, kMore>(row, kRows);
+    if (row < step_.reduced) fold_some<kMore>(row);
+  }
+  template <bool kMore>
+  __device__ void fold_some(Index row) {
+    fold_rows<kRows == 2, kRows - 1, kMore>(row, static_cast<int>(step_.reduced - row));
+  }
+
   // Rows from `row` on, `count` of them or all kSome.
-  template <bool kAll, int kSome>
+  template <bool kAll, int kSome, bool kMore = false>
   __device__ void fold_rows(Index row, int count) {
+    constexpr bool kRepeats = BestOfPairs<F, Source> || kFewPowers<F, Source>;  // what is missing: the row before
     RowCursor<Source> cursor(step_, {row, step_.reduced, 0, 1});
     Pack<Element, kSize> batch[kPacks][kSome];
     Index index[kSome];
+    Offsets start = {};
 #pragma unroll
     for (int r = 0; r < kSome; ++r) {
       const bool here = kAll || r < count;
-      const Offsets start = here ? cursor.next() : Offsets();
+      if (here) start = cursor.next();
       index[r] = start.out;
       const Element* from = columns_.in + start.in;
 #pragma unroll
-      for (int p = 0; p < kPacks; ++p, from += in_pitch()) {
-        batch[p][r] = {};
-        if (here && whole_[p]) batch[p][r] = load_whole<Source>(from, in_step());
-      }
+      for (int p = 0; p < kPacks; ++p, from += in_pitch())
+        batch[p][r] = load_if<Source>((kRepeats || here) && whole_[p], from, in_step());
     }
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      if constexpr (!kAll && BestOfPairs<F, Source>) repeat_first(batch[p], count);
-      push_rows<kAll, Source>(fold_, batch[p], index, cursor.out_pitch(), cursor.rises(), count, states_[p]);
+      if constexpr (kMore)
+        batches_[p].template absorb_more<kAll>(batch[p], count);
+      else
+        push_rows<kAll, Source>(fold_, batch[p], index, cursor.out_pitch(), cursor.rises(), count, batches_[p]);
     }
   }
 
@@ -133,9 +179,12 @@ class FewColumnsFold {
     const Index out_step = apart_ * step_.lane_axis.out, out_pitch = pitch_ * step_.lane_axis.out;
     Result results[kPacks][kSize];
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p)
+    for (int p = 0; p < kPacks; ++p) {
+      typename F::State states[kSize];
+      batches_[p].result(states);
 #pragma unroll
-      for (int c = 0; c < kSize; ++c) results[p][c] = result_of(step_, fold_, states_[p].result()[c]);
+      for (int c = 0; c < kSize; ++c) results[p][c] = result_of(step_, fold_, states[c]);
+    }
     visit_usual<Result>(step_.output, [&]<class Out>(Out) {
       Out* to = reinterpret_cast<Out*>(step_.out) + columns_.out;
       const bool vectors = out_step == 1 && is_aligned_for_stores<Out, kSize>(to);
@@ -179,7 +228,7 @@ class FewColumnsFold {
   int apart_, pitch_;  ///< between the lane's columns, and its packs
   bool together_;      ///< whole packs are folded together
   bool whole_[kPacks], has_cut_ = false;
-  Sequence<F, kSize> states_[kPacks];
+  FewBatches<F, Source> batches_[kPacks];
 };
 
 template <class Source, class F, int kPacks, int kRows>

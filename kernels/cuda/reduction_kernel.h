@@ -13,7 +13,8 @@ namespace ndfold::cuda::detail {
 template <class Source, class F>
 Found few() {
   // Large states, many columns of a lane and addresses of single elements need more registers.
-  constexpr int kBlocks = sizeof(typename F::State) > 8 || Source::kSize > 4 || kIsApart<Source> ? 3 : 4;
+  constexpr bool many = sizeof(typename F::State) > 8 || Source::kSize > 4 || kIsApart<Source>;
+  constexpr int kBlocks = kFewPowers<F, Source> || (BestOfPairs<F, Source> && !kIsApart<Source>) ? 2 : many ? 3 : 4;
   return {.kernel = few_rows<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>,
           .threads = kFewThreads,
           .pack = kIsApart<Source> ? 1 : Source::kSize,
@@ -49,7 +50,8 @@ Found shifted(const KernelKey& key) {
 // The same step where runs are whole packs.
 template <class Source, class F>
 Found with_whole_runs(Found found) {
-  constexpr int kBlocks = sizeof(typename F::State) > 8 && !ArgFold<F> ? 3 : 4;
+  constexpr bool large = sizeof(typename F::State) > 8 && !ArgFold<F>, wide = Source::kSize > 4;
+  constexpr int kBlocks = (large ? 3 : 4) - (wide && (large || RunningFold<F>));  // fewer where registers were spilt
   found.whole_runs = whole_runs<Source, F, Tuned<kFewThreads, kManyLoads, kBlocks>>;
   found.in_order = ArgFold<F>;
   return found;
@@ -101,7 +103,7 @@ Found reduction(const KernelKey& key, const Layout& layout) {
       if (key.scope == Scope::grid)
         return kernel<kBody, Scattered, F, GridScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, 2>();
       const Found found =
-          kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocks>();
+          kernel<kBody, Scattered, F, NearScope, ResultSink, ReadAgain, kFewThreads, kManyLoads, kBlocksOfPacks>();
       if constexpr (kBody == Body::rows && Dense::kSize > 1)
         return layout.in_line ? found : with_cut_runs_of_reduction<Dense, F>(found);
       return found;

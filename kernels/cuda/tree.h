@@ -45,6 +45,53 @@ __device__ void add_columns(const F& fold, typename F::State (&states)[kColumns]
   }
 }
 
+/// States of a lane's columns, side by side.
+template <class State, int kColumns>
+struct alignas(sizeof(State) * kColumns % 16 == 0 ? 16 : alignof(State)) StatesOfLane {
+  State at[kColumns];
+};
+
+/// States of many batches of columns that are merged side by side: digits to the base 16, in memory. What comes and
+/// goes does so by value and not inlined: what was kept there to be merged with it cost a trip to memory each time.
+template <class F, int kColumns>
+class FarStates {
+  using Levels = TreeLevels<F, kColumns>;
+  using States = StatesOfLane<typename F::State, kColumns>;
+  static constexpr int kWay = 16;
+
+ public:
+  __device__ FarStates(const F& fold, Levels& levels) : fold_(fold), levels_(levels) {}
+
+  /// What came last; a full level becomes a digit of the one above.
+  __device__ void carry(const States& last) { carry(fold_, &levels_, carried_++, last); }
+  /// What came last and all before it.
+  __device__ States with(const States& last) const {
+    return carried_ == 0 ? last : with_all(fold_, &levels_, carried_, last);
+  }
+
+ private:
+  [[gnu::noinline]] __device__ static void carry(F fold, Levels* levels, unsigned before, States whole) {
+    for (int level = 0;; ++level, before /= kWay) {
+      if (before % kWay != 0) add_before(fold, levels->at[level], whole);
+      copy_columns(levels->at[level], whole.at);
+      if (before % kWay != kWay - 1 || level + 1 == Levels::kLevels) break;
+    }
+  }
+  [[gnu::noinline]] __device__ static States with_all(F fold, const Levels* levels, unsigned carried, States whole) {
+    for (int level = 0; carried != 0; ++level, carried /= kWay)
+      if (carried % kWay != 0) add_before(fold, levels->at[level], whole);
+    return whole;
+  }
+  __device__ static void add_before(const F& fold, const typename F::State (&earlier)[kColumns], States& states) {
+#pragma unroll 1
+    for (int c = 0; c < kColumns; ++c) states.at[c] = fold.combine(earlier[c], states.at[c]);
+  }
+
+  const F& fold_;
+  Levels& levels_;
+  unsigned carried_ = 0;
+};
+
 /// The states of at most 16 batches, one after the other; the words are the tree's.
 template <class F, int kColumns>
 class Sequence {
@@ -70,6 +117,7 @@ class Sequence {
   __device__ State& running(int column) { return running_[column]; }
   __device__ void pushed() {}
   __device__ const State (&result() const)[kColumns] { return running_; }
+  __device__ void result(State (&states)[kColumns]) const { copy_columns(states, running_); }
 
  private:
   const F* fold_ = nullptr;
