@@ -223,13 +223,14 @@ double share_of_few_rows(const Step& step) {
 
 // Columns of a reduction.
 double share_of_folded_columns(const Step& step, bool half) {
-  const bool uneven = has_uneven_rows(step);
-  if (has_uneven_rows_of_runs(step))
+  const bool across = loads_across(step), uneven = !across && has_uneven_rows(step);
+  if (!across && has_uneven_rows_of_runs(step))
     return on_stairs(kUnevenRowsOfRuns, static_cast<double>(step.kept.back().size)) *
            (half ? kHalfUnevenRowsOfRuns : 1);
   const bool twice = looks_twice(step.kernel.fold);
   const double axes = step.reduced.size() < 2 ? 1 : twice ? kLooksOverAxes : kColumnsOverAxes;
-  return axes * (!twice ? 1 : (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1));
+  const double looks = !twice ? 1 : (half ? kHalfLooksAtColumns : 1) * (uneven ? kLooksAtUnevenColumns : 1);
+  return axes * looks * (across ? kColumnsAcross : 1);
 }
 
 // Columns of a softmax that lie apart; every other one is read with the rest of its sector.

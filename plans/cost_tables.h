@@ -100,6 +100,9 @@ inline constexpr double kHalfStridedColumns = 0.35, kStridedColumns = 0.45, kStr
 /// Folds that look twice at columns of 16 bits, and at columns of uneven rows: logsumexp bf16 [16384,8192] axis 0 0.70
 /// of a stream, [100000,1001] 0.53; f32 of uneven rows with gaps 0.65 to 0.72 (gpu-history.md#rows-that-lie-apart).
 inline constexpr double kHalfLooksAtColumns = 0.75, kLooksAtUnevenColumns = 0.75;
+/// Packs of 16 bits that begin anywhere, beside whole ones: sums of 40 to 200 rows 0.75 to 0.89 of a stream for 0.89,
+/// logsumexp 0.58 to 0.75 for 0.86 (gpu-history.md#columns-of-16-bits-once-more).
+inline constexpr double kColumnsAcross = 0.85;
 /// Lanes of a warp that share a line's columns, an element at a time (the same section).
 inline constexpr double kColumnsInLanes = 0.6, kHalfColumnsInLanes = 0.3;
 

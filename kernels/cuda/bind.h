@@ -66,6 +66,7 @@ struct Layout {
   bool shifted = false;    ///< columns: rows begin elsewhere in a pack from one to the next (shifted_columns.h)
   int kept_rows = 0;       ///< columns: as kept_columns() says, where registers have room for a panel; else 0
   bool joined = false;     ///< columns: few, no whole packs, of rows that follow one another (joined_rows.h)
+  bool anywhere = false;   ///< columns: 16-bit neighbours, of rows that may begin anywhere (load_across.h)
   bool in_line = false;    ///< all elements behind an output lie along one axis
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/cuda/best_of_pairs.h"
 #include "kernels/cuda/column_moments.h"
 #include "kernels/cuda/column_powers.h"
+#include "kernels/cuda/load_across.h"
 #include "kernels/cuda/odometer.h"
 #include "kernels/cuda/row_places.h"
 #include "kernels/cuda/scopes.h"
@@ -28,6 +29,8 @@ struct Panel {
   __device__ bool is_whole(const Arguments& step) const {
     return (kSize == 1 || step.whole_runs) && low == 0 && high == kSize;
   }
+  /// Whether what lies around its packs is the row's.
+  __device__ bool is_inner(const Arguments& step) const { return column > 0 && column + kSize < step.lane_axis.size; }
 };
 
 template <int kSize>
@@ -250,15 +253,19 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
                                     RowCursor<Source>& cursor, int count, Index number, int pitch,
                                     const Waiting& waiting, Merger<F, Source>& tree) {
   Pack<typename Source::Element, Source::kSize> batch[kUnroll];
-  Index index[kUnroll];
+  Index index[kUnroll], at[kUnroll];
   Offsets start = {};
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     if (kAll || u < count) start = cursor.next();  // else the row before once more: a load that is no branch
-    batch[u] =
-        columns_again<kVectors, Source>(step, panel, start.in, number + (kAll || u < count ? u * pitch : 0), waiting);
+    at[u] = panel.in + start.in;
     index[u] = start.out;
+    if constexpr (!kVectors || !kIsAcross<Source>)
+      batch[u] =
+          columns_again<kVectors, Source>(step, panel, start.in, number + (kAll || u < count ? u * pitch : 0), waiting);
   }
+  if constexpr (kVectors && kIsAcross<Source>)
+    load_packs_across<Source>(step, panel.is_inner(step), at, panel.low, panel.high, batch);
   push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), cursor.rises(), count, tree);
 }
 
@@ -286,7 +293,7 @@ __device__ void fold_panel(const F& fold, const Arguments& step, const Panel<Sou
                            typename F::State (&states)[Source::kSize]) {
   TreeLevels<F, Source::kSize> levels;
   Merger<F, Source> tree(fold, levels);
-  if (panel.is_whole(step))
+  if (panel.is_whole(step) || (kIsAcross<Source> && panel.low < panel.high))
     fold_rows_of_panel<true, kUnroll, Source>(fold, step, panel, rows, packs, lane, waiting, tree);
   else if (panel.low < panel.high)
     fold_rows_of_panel<false, 1, Source>(fold, step, panel, rows, packs, lane, waiting, tree);

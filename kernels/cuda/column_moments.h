@@ -42,8 +42,7 @@ class NearMoments {
     }
     rows_ = kAll ? kRows : count;
   }
-  __device__ void expect_more() {}
-  /// The same of later ones, after expect_more().
+  /// The same where there was a batch before.
   template <bool kAll, int kRows>
   __device__ void absorb_more(const PackOf<Source> (&rows)[kRows], int count) {
 #pragma unroll

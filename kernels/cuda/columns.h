@@ -77,6 +77,16 @@ __device__ void sink_columns(const F& fold, const Arguments& step, const Scope& 
   }
 }
 
+/// Results of a panel whose columns no other lane has, as packs.
+template <class F, int kSize>
+__device__ void sink_alone(const F& fold, const Arguments& step, const typename F::State (&states)[kSize],
+                           const Panel<kSize>& panel, Index part) {
+  StatePlaces to = places_of(step, panel);
+  to.number = to.number * step.parts + part;
+  to.number_step *= step.parts;
+  sink_states(step, fold, states, to);
+}
+
 /// Whether a kernel looks up where rows lie: a reduction's along several axes.
 template <class Source, class Sink>
 inline constexpr bool kLooksUpRows = !Sink::kMaps && !kIsInLine<Source>;
@@ -106,7 +116,9 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks) columns(con
       } else {
         typename F::State states[kSize];
         fold_panel<Source, Tuning::kUnroll>(fold, step, panel, rows, 0, lanes.lane(), Waiting(step), states);
-        if constexpr (kMeetAtOnce<typename F::State>)
+        if (!Scope::kMeets && lanes.rows() == 1 && !scope.shares_parts())
+          sink_alone(fold, step, states, panel, part);
+        else if constexpr (kMeetAtOnce<typename F::State>)
           share_columns(fold, step, scope, states, lanes, panel, part, turn);
         else
           sink_columns(fold, step, scope, states, lanes, panel, part, turn);

@@ -25,6 +25,13 @@ using FewBatches = std::conditional_t<
     kFewPowers<F, Source>, NearPowers<F, Source, false>,
     std::conditional_t<MomentsSideBySide<F, Source>, NearMoments<F, Source>, Sequence<F, Source::kSize>>>;
 
+template <class F, class Source>
+inline constexpr bool kFewSideBySide = !std::is_same_v<FewBatches<F, Source>, Sequence<F, Source::kSize>>;
+
+/// Whether what is missing of a batch has to be one of its rows.
+template <class F, class Source>
+inline constexpr bool kRepeatsRows = BestOfPairs<F, Source> || kFewPowers<F, Source>;
+
 /// What a lane has of a tile. Its columns are numbered from the panel's start: those in [skipped, left) are there.
 template <class Source>
 struct FewColumns {
@@ -54,8 +61,8 @@ template <class Source, class F>
                                                 const typename Source::Element* from, Index in_step,
                                                 const StatePlaces& places) {
   constexpr int kRows = 4, kSize = Source::kSize;
-  Sequence<F, kSize> states;
-  states.begin(fold);
+  FewBatches<F, Source> batches;
+  batches.begin(fold);
   RowCursor<Source> cursor(step, {0, step.reduced, 0, 1});
   for (Index row = 0; row < step.reduced; row += kRows) {
     const int count = step.reduced - row < kRows ? static_cast<int>(step.reduced - row) : kRows;
@@ -69,15 +76,28 @@ template <class Source, class F>
         batch[r] = load_pack<typename Source::Element, kSize>(from + start.in, in_step, places.low, places.high);
       index[r] = start.out;
     }
-    if constexpr (BestOfPairs<F, Source>) repeat_first(batch, count);
-    push_rows<false, Source>(fold, batch, index, cursor.out_pitch(), cursor.rises(), count, states);
+    if constexpr (kRepeatsRows<F, Source>) repeat_first(batch, count);
+    const bool more = row > 0;
+    if constexpr (kFewSideBySide<F, Source>)
+      more ? batches.template absorb_more<false>(batch, count) : batches.template absorb<false>(batch, count);
+    else
+      push_rows<false, Source>(fold, batch, index, cursor.out_pitch(), cursor.rises(), count, batches);
+    if constexpr (kFewPowers<F, Source>)
+      if (!more) batches.expect_more();
   }
-  sink_states(step, fold, states.result(), places);
+  typename F::State states[kSize];
+  batches.result(states);
+  sink_states(step, fold, states, places);
 }
 
-/// A whole pack, or zeros: as words, see WordsOfPack.
+/// A whole pack, or zeros: as words, see WordsOfPack. Elements apart would be awaited one by one, to be words.
 template <class Source>
 __device__ PackOf<Source> load_if(bool is_there, const typename Source::Element* from, Index step) {
+  if constexpr (kIsApart<Source>) {
+    PackOf<Source> pack = {};
+    if (is_there) pack = load_whole<Source>(from, step);
+    return pack;
+  }
   using Words = WordsOfPack<Source>;
   Words words = {};
   if (is_there) words = std::bit_cast<Words>(load_whole<Source>(from, step));
@@ -91,7 +111,6 @@ class FewColumnsFold {
   static constexpr int kSize = Source::kSize;
   using Element = typename Source::Element;
   using Result = ResultOf<F>;
-  static constexpr bool kSideBySide = !std::is_same_v<FewBatches<F, Source>, Sequence<F, kSize>>;
 
  public:
   __device__ FewColumnsFold(const Arguments& step, const F& fold, const ColumnLanes& lanes, Index tile)
@@ -111,10 +130,11 @@ class FewColumnsFold {
   }
 
   __device__ void run() {
-    if constexpr (kSideBySide) {
+    if constexpr (kFewSideBySide<F, Source>) {
       if (step_.reduced >= kRows) {
         fold_rows<true, kRows>(0, kRows);
-        if (step_.reduced > kRows) fold_more();
+        expect_more();
+        fold_from<true>(kRows);
       } else {
         fold_some<false>(0);
       }
@@ -131,10 +151,11 @@ class FewColumnsFold {
   __device__ Index in_step() const { return kIsApart<Source> ? apart_ * step_.lane_axis.in : 1; }
   __device__ Index in_pitch() const { return kIsApart<Source> ? pitch_ * step_.lane_axis.in : pitch_; }
 
-  __device__ void fold_more() {
+  __device__ void expect_more() {
+    if constexpr (kFewPowers<F, Source>)
+      if (step_.reduced > kRows)
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p) batches_[p].expect_more();
-    fold_from<true>(kRows);
+        for (int p = 0; p < kPacks; ++p) batches_[p].expect_more();
   }
   // All rows from `row` on. kMore: there was a batch before.
   template <bool kMore>
@@ -150,15 +171,16 @@ class FewColumnsFold {
   // Rows from `row` on, `count` of them or all kSome.
   template <bool kAll, int kSome, bool kMore = false>
   __device__ void fold_rows(Index row, int count) {
-    constexpr bool kRepeats = BestOfPairs<F, Source> || kFewPowers<F, Source>;  // what is missing: the row before
+    constexpr bool kRepeats = kRepeatsRows<F, Source>;
     RowCursor<Source> cursor(step_, {row, step_.reduced, 0, 1});
     Pack<Element, kSize> batch[kPacks][kSome];
     Index index[kSome];
-    Offsets start = {};
+    Offsets before = {};
 #pragma unroll
     for (int r = 0; r < kSome; ++r) {
       const bool here = kAll || r < count;
-      if (here) start = cursor.next();
+      const Offsets start = here ? cursor.next() : before;
+      if constexpr (kRepeats) before = start;
       index[r] = start.out;
       const Element* from = columns_.in + start.in;
 #pragma unroll

@@ -27,7 +27,7 @@ Found kernel() {
   if constexpr (kBody == Body::columns)
     return {.kernel = columns<Source, F, Scope, Sink, Residency, Tuning>,
             .threads = kMost,
-            .pack = kIsApart<Source> ? 1 : Source::kSize,
+            .pack = kIsApart<Source> || kIsAcross<Source> ? 1 : Source::kSize,
             .columns = Source::kSize,
             .looks_up_rows = kLooksUpRows<Source, Sink>,
             .state_bytes = Sink::kMaps || !kMeetAtOnce<typename F::State> ? 0 : int{sizeof(typename F::State)}};

@@ -11,6 +11,9 @@
 namespace ndfold::cuda {
 namespace {
 
+// Rows of 16-bit columns whose packs begin anywhere: plans reckon with the same numbers (plans/build/geometry.h).
+constexpr Index kFewRowsAnywhere = 16, kMostRowsAnywhere = 512;
+
 // What few_rows.h does with speed; it takes the rest column by column.
 bool has_few_rows(const Step& step) {
   const KernelKey& key = step.kernel;
@@ -81,12 +84,17 @@ Layout layout_of(const Step& step) {
     auto tiles = numbers_of(step.kept);
     const auto walk = numbers_of(step.reduced);
     const AxisNumbers lane = take_last(tiles);
-    const bool few_rows = has_few_rows(step), uneven = !few_rows && has_uneven_rows(step, lane, walk, pack);
+    const bool begins_elsewhere = has_uneven_rows(step, lane, walk, pack);
+    const bool half = step.kernel.input == DType::f16 || step.kernel.input == DType::bf16;
+    const bool few_rows =
+        has_few_rows(step) && (!half || !begins_elsewhere || product_of(step.reduced) <= kFewRowsAnywhere);
+    const bool uneven = !few_rows && begins_elsewhere;
     return {.dense = lane.in == 1 && whole(tiles) && whole(walk),
             .few_rows = few_rows,
             .shifted = uneven && is_shifted(step, lane, walk.front(), pack),
             .kept_rows = kept_rows(step),
             .joined = uneven && is_joined(step, lane, walk.front(), pack),
+            .anywhere = half && lane.in == 1 && (walk.size() > 1 || product_of(step.reduced) <= kMostRowsAnywhere),
             .in_line = walk.size() < 2};
   }
   if (step.kernel.body != Body::permute) return {};

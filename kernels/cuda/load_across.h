@@ -1,5 +1,6 @@
 // Packs that begin anywhere in memory, word by word: neighbouring lanes ask for the others of a sector.
 #pragma once
+#include "kernels/cuda/arguments.h"
 #include "kernels/cuda/source.h"
 
 namespace ndfold::cuda {
@@ -8,19 +9,66 @@ namespace ndfold::cuda {
 template <class Source>
 __device__ WordsOfPack<Source> load_across(const typename Source::Element* from) {
   using Words = WordsOfPack<Source>;
+  constexpr unsigned kBytes = sizeof(typename Source::Element);
   constexpr int kWords = static_cast<int>(sizeof(Words) / sizeof(std::uint32_t));
-  const auto address = reinterpret_cast<std::uintptr_t>(from), within = address % sizeof(std::uint32_t);
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(address - within);
+  const auto within = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint32_t));
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(from - within / kBytes);
   Words pack;
 #pragma unroll
   for (int i = 0; i < kWords; ++i) pack.at[i] = words[i];
-  if constexpr (sizeof(typename Source::Element) < sizeof(std::uint32_t)) {
+  if constexpr (kBytes < sizeof(std::uint32_t)) {
     const std::uint32_t last = words[kWords - (within == 0)];
 #pragma unroll
     for (int i = 0; i < kWords; ++i)
-      pack.at[i] = word_across(pack.at[i], i + 1 < kWords ? pack.at[i + 1] : last, 8 * static_cast<unsigned>(within));
+      pack.at[i] = word_across(pack.at[i], i + 1 < kWords ? pack.at[i + 1] : last, 8 * within);
   }
   return pack;
+}
+
+/// Whether what lies around the pack at element `at` of the input is the tensor's, or between what is.
+template <class Source>
+__device__ bool is_surrounded(const Arguments& step, Index at) {
+  return at > step.reach_from && at + Source::kSize <= step.reach_to;
+}
+
+/// Elements [low, high) of the packs at some elements of the input. Not inlined and by value: few lanes need it.
+template <class Source, int kRows>
+struct SomePacks {
+  Index at[kRows];
+  WordsOfPack<Source> words[kRows];
+};
+template <class Source, int kRows>
+[[gnu::noinline]] __device__ SomePacks<Source, kRows> load_some_packs(const typename Source::Element* in, int low,
+                                                                      int high, SomePacks<Source, kRows> packs) {
+#pragma unroll 1
+  for (int r = 0; r < kRows; ++r) packs.words[r] = load_some<Source>(in + packs.at[r], low, high);
+  return packs;
+}
+
+/// The packs at elements at[0], at[1], … of the input, all asked for before one is there; where not all of them are
+/// surrounded, elements [low, high). `is_inner`: all are, for they lie within a row.
+template <class Source, int kRows>
+__device__ void load_packs_across(const Arguments& step, bool is_inner, const Index (&at)[kRows], int low, int high,
+                                  PackOf<Source> (&packs)[kRows]) {
+  const auto* const in = reinterpret_cast<const typename Source::Element*>(step.in);
+  WordsOfPack<Source> words[kRows];
+  bool are_surrounded = true;
+  if (!is_inner)
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) are_surrounded &= is_surrounded<Source>(step, at[r]);
+  if (are_surrounded) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) words[r] = load_across<Source>(in + at[r]);
+  } else {
+    SomePacks<Source, kRows> some;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) some.at[r] = at[r];
+    some = load_some_packs<Source, kRows>(in, low, high, some);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) words[r] = some.words[r];
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) packs[r] = std::bit_cast<PackOf<Source>>(words[r]);
 }
 
 /// Such packs of some rows.

@@ -81,11 +81,7 @@ StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound)
   const bool shifted = found.tall_sectors != nullptr && std::has_single_bit(static_cast<std::uint64_t>(width)) &&
                        are_whole_sectors(step);
   if (!alone && !shifted && !is_width_by_sectors(width, bound.element_bytes)) return {};
-  const Reach in_kept = reach_of(step.kept), in_reduced = reach_of(step.reduced),
-              out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);
-  Arguments& to = bound.arguments;
-  to.reach_from = in_kept.low + in_reduced.low;
-  to.reach_to = in_kept.high + in_reduced.high;
+  const Reach out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);
   const Index panels = ceil_divide(size, width);
   bound.sectors = {.width = static_cast<int>(width),
                    .panels = panels,

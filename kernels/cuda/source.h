@@ -73,6 +73,18 @@ inline constexpr bool kIsInLine<InLine<Source>> = true;
 template <class Source>
 struct Apart : Source {};
 
+/// The same where packs of 16-bit elements begin anywhere: they are loaded word by word (load_across.h). A lane's last
+/// ones may hold what lies behind the row.
+template <class Source>
+struct Across : Source {};
+
+template <class Source>
+inline constexpr bool kIsAcross = false;
+template <class Source>
+inline constexpr bool kIsAcross<Across<Source>> = true;
+template <class Source>
+inline constexpr bool kIsAcross<InLine<Source>> = kIsAcross<Source>;
+
 /// As many as make up for narrow loads, without the states of more.
 template <class T>
 inline constexpr int kColumnsApart = std::min(4, kVector<T>);

@@ -55,8 +55,10 @@ bool has_few_rows(const Problem& problem) {
          problem.axes.reduced_elements() <= kFewRows && problem.axes.repeat == 1;
 }
 
+// Whether lanes of a block would load packs, wherever they begin.
 bool has_whole_rows(const Problem& problem) {
   const std::span kept = problem.axes.kept;
+  if (loads_across(problem)) return true;
   return step_over_packs(problem, problem.axes.reduced) && step_over_packs(problem, kept.first(kept.size() - 1));
 }
 
@@ -83,7 +85,7 @@ bool has_short_uneven_columns(const Problem& problem, const DeviceFacts& device)
   const Index most = !looks_twice(problem.fold) ? kMostUnevenSums
                      : columns < kNarrow        ? kMostNarrowLooks
                                                 : kMostUnevenLooks;
-  return kept.back().in == 1 && columns > kMostJoinedColumns && rows <= most &&
+  return kept.back().in == 1 && !loads_across(problem) && columns > kMostJoinedColumns && rows <= most &&
          reduced.back().in % pack_of(problem.input) != 0 &&
          elements(kept) * kLanesForAColumn >= Index{device.multiprocessors} * device.threads_per_multiprocessor;
 }

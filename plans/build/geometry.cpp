@@ -2,6 +2,7 @@
 
 #include <ndfold/kept_columns.h>
 
+#include "plans/build/lines.h"
 #include "plans/build/steps.h"
 
 #include <algorithm>
@@ -85,8 +86,18 @@ bool fits_output(const Step& step) {
          step.kernel.output == step.kernel.accumulate && !step.reduced.empty() && step.reduced.back().out == 1;
 }
 
+// Whether a reduction's columns are 16-bit neighbours whose packs begin anywhere.
+bool begin_anywhere(const Step& step) {
+  const KernelKey& key = step.kernel;
+  const FoldKind fold = key.fold == FoldKind::softmax ? FoldKind::logsumexp : key.fold;
+  return key.body == Body::columns && !maps_elements(key.sink) && size_bytes(key.input) == 2 &&
+         has_many_kernels(fold, key.input, key.accumulate) && has_uneven_rows(step) && step.kept.back().in == 1;
+}
+
 // Whether a lane takes all rows of its columns: of several axes blocks look up where rows lie, and share them.
-bool are_few_rows(const Step& step) { return elements(step.reduced) <= kFewRows && step.reduced.size() < 2; }
+bool are_few_rows(const Step& step) {
+  return step.reduced.size() < 2 && elements(step.reduced) <= (begin_anywhere(step) ? kFewRowsAnywhere : kFewRows);
+}
 
 // Bodies without a fold share out their elements. Lanes of a map take several loads behind one another, but where
 // multiprocessors would be idle.
@@ -149,6 +160,15 @@ bool has_uneven_rows(const Step& step) {
   if (step.kernel.source != SourceKind::dense || step.kept.empty()) return false;
   return std::any_of(step.reduced.begin(), step.reduced.end(), is_uneven) ||
          std::any_of(step.kept.begin(), step.kept.end() - 1, is_uneven);
+}
+
+bool loads_across(const Step& step) {
+  return begin_anywhere(step) && !are_few_rows(step) && are_rows_anywhere(step.reduced, step.kept.back().size);
+}
+
+bool are_rows_anywhere(std::span<const Axis> reduced, Index columns) {
+  const bool joined = reduced.back().in == columns && columns <= kMostJoinedColumns;
+  return reduced.size() > 1 || (reduced.back().size <= kMostRowsAnywhere && !joined);
 }
 
 Index tile_bytes(const Step& step) {
@@ -229,7 +249,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
 
 void fit_block(Step& step, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || step.kept.empty() || step.kernel.source != SourceKind::dense) return;
-  if (are_few_rows(step) || has_uneven_rows(step)) return;
+  if (are_few_rows(step) || (has_uneven_rows(step) && !loads_across(step))) return;
   const Index row = std::min(panel_elements(step), step.kept.back().size) * element_bytes(step);
   const Index across = ceil_power_of_two(ceil_divide(row, step.kernel.tuning.vector_bytes));
   const Index blocks = elements(step.kept) / step.kept.back().size * panels(step);
@@ -240,6 +260,25 @@ void fit_block(Step& step, const DeviceFacts& device) {
            elements(step.reduced) * across < kRowsOfLane * step.launch.block;
   };
   while (may_halve()) step.launch.block /= 2;
+}
+
+void leave_lanes_alone(Step& step, const DeviceFacts& device) {
+  constexpr Index kMostRows = 256, kWidest = 64;
+  constexpr double kEnoughLanes = 0.15, kBusyLanes = 0.8, kNearlyAll = 0.95;
+  if (device.kind != DeviceKind::cuda || step.kept.empty() || step.kernel.source != SourceKind::dense) return;
+  if (are_few_rows(step) || (has_uneven_rows(step) && !loads_across(step)) || !looks_twice(step.kernel.fold)) return;
+  const Index packs = ceil_divide(step.kept.back().size * element_bytes(step), step.kernel.tuning.vector_bytes);
+  const Index lines = elements(step.kept) / step.kept.back().size;
+  const auto room = static_cast<double>(Index{device.multiprocessors} * device.threads_per_multiprocessor);
+  const auto busy = [&](Index across) {
+    return static_cast<double>(packs) / static_cast<double>(round_up(packs, across));
+  };
+  const Index across = busy(kWidest) >= std::min(busy(device.lanes), kNearlyAll) ? kWidest : Index{device.lanes};
+  const bool enough = static_cast<double>(lines * packs) >= kEnoughLanes * room && busy(across) >= kBusyLanes;
+  if (!enough || elements(step.reduced) > kMostRows) return;
+  step.launch.block = static_cast<int>(across);
+  step.kernel.tuning.panel_bytes = static_cast<int>(across * step.kernel.tuning.vector_bytes);
+  step.launch.grid[1] = lines * panels(step);
 }
 
 void fit_uneven_rows(Step& step, const DeviceFacts& device) {

@@ -4,6 +4,8 @@
 
 #include "plans/schedule.h"
 
+#include <span>
+
 namespace ndfold {
 
 /// Blocks of this launch that one multiprocessor holds at a time, by threads, shared memory and registers; at least 1.
@@ -57,12 +59,21 @@ inline Index pack_of(DType type) { return 16 / static_cast<Index>(size_bytes(typ
 
 /// So many rows of a column one lane of a GPU folds alone, as in kernels/cuda/arguments.h.
 inline constexpr Index kFewRows = 32;
+/// And of 16-bit columns whose packs begin anywhere: of more, loads of words are quicker than loads of elements, up to
+/// so many rows along one axis; beyond, packs of slots whose rows begin alike are (kernels/cuda/shifted_columns.h).
+inline constexpr Index kFewRowsAnywhere = 16, kMostRowsAnywhere = 512;
 
 /// Columns of rows that follow one another which a block of a GPU joins, at most (kernels/cuda/joined_rows.h).
 inline constexpr Index kMostJoinedColumns = 256;
 
 /// Whether packs of a row of columns begin elsewhere in the next.
 bool has_uneven_rows(const Step& step);
+
+/// Whether such a step folds packs of 16 bits, which are loaded wherever they begin (kernels/cuda/load_across.h).
+bool loads_across(const Step& step);
+
+/// Whether rows of so many columns are taken so, rather than joined or shifted.
+bool are_rows_anywhere(std::span<const Axis> reduced, Index columns);
 
 /// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.
 bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device);
@@ -74,6 +85,10 @@ void fit_panels(Step& step, const DeviceFacts& device);
 /// Threads of a block that folds such panels of a reduction: half as many while lanes would have few rows, for what
 /// meets in a block costs more than they do, and as long as enough threads are left to keep the device busy.
 void fit_block(Step& step, const DeviceFacts& device);
+
+/// Of a reduction that looks twice, where lanes are many, each takes all rows of its columns, for then nobody meets:
+/// var bf16 of 100, 128 and 200 rows 53, 44 and 50 us by two to four lanes, 43, 37 and 40 by one, of 256 42 and 42.
+void leave_lanes_alone(Step& step, const DeviceFacts& device);
 
 /// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
 /// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than

@@ -80,7 +80,8 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   if (body == Body::columns && problem.kind == RequestKind::reduce) {
     fit_panels(step, device);
     fit_block(step, device);
-    fit_uneven_rows(step, device);
+    leave_lanes_alone(step, device);
+    if (!loads_across(step)) fit_uneven_rows(step, device);
   }
   return {.steps = {step}};
 }

@@ -54,8 +54,12 @@ bool looks_twice(FoldKind fold) {
 
 bool has_many_kernels(const Problem& problem) {
   if (problem.kind == RequestKind::softmax) return problem.output == problem.input;
-  if (!is_floating(problem.input) || problem.input == DType::f64 || problem.accumulate != DType::f32) return false;
-  switch (problem.fold) {
+  return has_many_kernels(problem.fold, problem.input, problem.accumulate);
+}
+
+bool has_many_kernels(FoldKind fold, DType input, DType accumulate) {
+  if (!is_floating(input) || input == DType::f64 || accumulate != DType::f32) return false;
+  switch (fold) {
     case FoldKind::sum:
     case FoldKind::mean:
     case FoldKind::sumsq:
@@ -71,6 +75,14 @@ bool has_many_kernels(const Problem& problem) {
     case FoldKind::argmin: return true;
     default: return false;
   }
+}
+
+bool loads_across(const Problem& problem) {
+  const Canonical& axes = problem.axes;
+  if (problem.kind != RequestKind::reduce || !has_many_kernels(problem) || size_bytes(problem.input) != 2) return false;
+  if (axes.kept.empty() || axes.kept.back().in != 1 || axes.reduced.empty()) return false;
+  const bool few = axes.reduced.size() == 1 && axes.reduced_elements() <= kFewRowsAnywhere;
+  return !few && are_rows_anywhere(axes.reduced, axes.kept.back().size);
 }
 
 bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {

@@ -12,6 +12,10 @@ namespace ndfold {
 /// The folds that have kernels for many ways to lie in memory: kernels/cuda/catalog.cmake. Others have those that do
 /// for all of them.
 bool has_many_kernels(const Problem&);
+bool has_many_kernels(FoldKind, DType input, DType accumulate);
+
+/// Whether packs of a reduction's columns may begin anywhere in memory: word by word (kernels/cuda/load_across.h).
+bool loads_across(const Problem&);
 
 /// Whether kernels look twice at what they fold: at what it is measured from, or where the best value was.
 bool looks_twice(FoldKind);

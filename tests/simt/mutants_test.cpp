@@ -228,6 +228,7 @@ const std::vector<Case>& cases() {
       {"elementwise", SoftmaxSpec{.axes = {0}}, "split", {212, 76}, {212, 76}, kDevice, Values::mixed},
       {"joined_elementwise", SoftmaxSpec{.axes = {0}}, "split", {131, 37}, {131, 37}, one_warp(), Values::mixed},
       {"moments_half", reduce(ReduceOp::var, 0), "columns_in_block", {33003, 8}, {8}, one_warp(), Values::ascending, 0},
+      {"anywhere_half", reduce(ReduceOp::var, 0), "columns_in_block", {121, 269}, {269}, kDevice, Values::ascending, 1},
       {"moments_few_half",
        reduce(ReduceOp::var, 0),
        "columns_in_block",
@@ -304,8 +305,8 @@ std::string outcome(const Mutant& mutant) {
     takes_lines = mutant.kind.starts_with("whole_");
     // Whole rows of the input lie side by side: what is beyond one is in the next. Values betray it, or red zones.
     const auto* reduces = std::get_if<ReduceSpec>(&item.request);
-    const bool moments = mutant.kind.starts_with("moments");
-    const DType type = moments ? DType::f16 : mutant.kind.ends_with("_half") ? DType::bf16 : DType::f32;
+    const bool of_moments = mutant.kind.starts_with("moments") || mutant.kind == "anywhere_half";
+    const DType type = of_moments ? DType::f16 : mutant.kind.ends_with("_half") ? DType::bf16 : DType::f32;
     Array in(dense(type, item.sizes), item.shift);
     takes_cut_lines = mutant.kind.starts_with("cut_");
     travels = mutant.kind.starts_with("travelling");
@@ -319,7 +320,7 @@ std::string outcome(const Mutant& mutant) {
       for (Index i = 0; i < 2 * 203; ++i) in.set(i, -1 - in.get(i) * in.get(i));  // an absent 0 would be the largest
     under_test = mutant.kernel;
     is_as_found = mutant.kind == "joined" || mutant.kind == "shifted" || mutant.kind == "travelling_joined" ||
-                  mutant.kind.starts_with("kept") || moments;
+                  mutant.kind.starts_with("kept") || of_moments;
     body_under_test =
         mutant.kind.ends_with("columns") || mutant.kind.ends_with("sectors") || mutant.kind == "few_rows" || is_as_found
             ? Body::columns
