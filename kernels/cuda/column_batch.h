@@ -253,19 +253,26 @@ __device__ void fold_batch_of_panel(const F& fold, const Arguments& step, const 
                                     RowCursor<Source>& cursor, int count, Index number, int pitch,
                                     const Waiting& waiting, Merger<F, Source>& tree) {
   Pack<typename Source::Element, Source::kSize> batch[kUnroll];
-  Index index[kUnroll], at[kUnroll];
+  Index index[kUnroll];
   Offsets start = {};
+  if constexpr (kVectors && kIsAcross<Source>) {
+    Index at[kUnroll];
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    if (kAll || u < count) start = cursor.next();  // else the row before once more: a load that is no branch
-    at[u] = panel.in + start.in;
-    index[u] = start.out;
-    if constexpr (!kVectors || !kIsAcross<Source>)
+    for (int u = 0; u < kUnroll; ++u) {
+      if (kAll || u < count) start = cursor.next();
+      at[u] = panel.in + start.in;
+      index[u] = start.out;
+    }
+    load_packs_across<Source>(step, panel.is_inner(step), at, panel.low, panel.high, batch);
+  } else {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (kAll || u < count) start = cursor.next();  // else the row before once more: a load that is no branch
       batch[u] =
           columns_again<kVectors, Source>(step, panel, start.in, number + (kAll || u < count ? u * pitch : 0), waiting);
+      index[u] = start.out;
+    }
   }
-  if constexpr (kVectors && kIsAcross<Source>)
-    load_packs_across<Source>(step, panel.is_inner(step), at, panel.low, panel.high, batch);
   push_rows<kAll, Source>(fold, batch, index, cursor.out_pitch(), cursor.rises(), count, tree);
 }
 
