@@ -88,9 +88,9 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   to.lane_axis = take_last(tiles);
   put_axes(to, to.walk, numbers_of(step.reduced), put_axes(to, to.tile, tiles));
   put_turns(to, {.size = 0});
-  const Reach kept = reach_of(step.kept), reduced = reach_of(step.reduced);
-  to.reach_from = kept.low + reduced.low;
-  to.reach_to = kept.high + reduced.high;
+  const Reach reach = reach_of(step);
+  to.reach_from = reach.low;
+  to.reach_to = reach.high;
   to.group_bits = std::countr_zero(static_cast<unsigned>(step.kernel.tuning.lanes_per_row));
   Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
   if (found.meeting_bytes != 0 || found.tall_sectors != nullptr)

@@ -31,6 +31,11 @@ inline Reach reach_of(const std::vector<Axis>& axes, Index Axis::*stride = &Axis
   for (const Axis& axis : axes) (axis.*stride < 0 ? reach.low : reach.high) += (axis.size - 1) * axis.*stride;
   return reach;
 }
+/// All elements of a step.
+inline Reach reach_of(const Step& step, Index Axis::*stride = &Axis::in) {
+  const Reach kept = reach_of(step.kept, stride), reduced = reach_of(step.reduced, stride);
+  return {kept.low + reduced.low, kept.high + reduced.high};
+}
 
 inline Index ceil_divide(Index a, Index b) { return (a + b - 1) / b; }
 inline Index power_of_two(Index n) {

@@ -81,14 +81,14 @@ StepKernel kernel_of_sectors(const Step& step, const Found& found, Bound& bound)
   const bool shifted = found.tall_sectors != nullptr && std::has_single_bit(static_cast<std::uint64_t>(width)) &&
                        are_whole_sectors(step);
   if (!alone && !shifted && !is_width_by_sectors(width, bound.element_bytes)) return {};
-  const Reach out_kept = reach_of(step.kept, &Axis::out), out_reduced = reach_of(step.reduced, &Axis::out);
+  const Reach out = reach_of(step, &Axis::out);
   const Index panels = ceil_divide(size, width);
   bound.sectors = {.width = static_cast<int>(width),
                    .panels = panels,
                    .tiles = product_of(step.kept) / size * panels,
                    .by_panels = divide_by(panels),
-                   .out_from = out_kept.low + out_reduced.low,
-                   .out_to = out_kept.high + out_reduced.high};
+                   .out_from = out.low,
+                   .out_to = out.high};
   bound.sectors.shifted = shifted;
   if (found.tall_sectors != nullptr) return tall_kernel(step, found, bound, width);
   const Index pack = Index{kVectorBytes} / bound.element_bytes;

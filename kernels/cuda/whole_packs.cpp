@@ -189,12 +189,12 @@ StepKernel of_reduction(const Step& step, const Found& found, const Bound& bound
 void find_ends(const Step& step, const Found& found, Bound& bound) {
   if (step.kernel.body != Body::rows || bound.bundles) return;
   const Index pack = std::max<Index>(1, kVectorBytes / bound.element_bytes);
-  const Reach kept = reach_of(step.kept), reduced = reach_of(step.reduced);
+  const Reach kept = reach_of(step.kept), reach = reach_of(step);
   Arguments& to = bound.arguments;
   to.inside_from = kept.low + 2 * pack;  // a pack that covers nothing of its run may begin one later
   to.inside_to = kept.high - 2 * pack;
-  to.reach_from = kept.low + reduced.low;
-  to.reach_to = kept.high + reduced.high;
+  to.reach_from = reach.low;
+  to.reach_to = reach.high;
   to.results_lie_alike = results_lie_alike(step);
   cover_cut_runs(step, found, pack, bound);
 }

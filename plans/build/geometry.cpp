@@ -99,6 +99,12 @@ bool are_few_rows(const Step& step) {
   return step.reduced.size() < 2 && elements(step.reduced) <= (begin_anywhere(step) ? kFewRowsAnywhere : kFewRows);
 }
 
+// Whether lanes of a GPU's block share rows of columns, a pack each.
+bool share_whole_packs(const Step& step, const DeviceFacts& device) {
+  const bool dense = device.kind == DeviceKind::cuda && !step.kept.empty() && step.kernel.source == SourceKind::dense;
+  return dense && !are_few_rows(step) && (!has_uneven_rows(step) || loads_across(step));
+}
+
 // Bodies without a fold share out their elements. Lanes of a map take several loads behind one another, but where
 // multiprocessors would be idle.
 void spread_elements(Step& step, const DeviceFacts& device) {
@@ -163,12 +169,14 @@ bool has_uneven_rows(const Step& step) {
 }
 
 bool loads_across(const Step& step) {
-  return begin_anywhere(step) && !are_few_rows(step) && are_rows_anywhere(step.reduced, step.kept.back().size);
+  return begin_anywhere(step) && are_rows_anywhere(step.reduced, step.kept.back().size);
 }
 
 bool are_rows_anywhere(std::span<const Axis> reduced, Index columns) {
-  const bool joined = reduced.back().in == columns && columns <= kMostJoinedColumns;
-  return reduced.size() > 1 || (reduced.back().size <= kMostRowsAnywhere && !joined);
+  if (reduced.size() != 1) return reduced.size() > 1;
+  const Axis& rows = reduced.front();
+  const bool joined = rows.in == columns && columns <= kMostJoinedColumns;
+  return rows.size > kFewRowsAnywhere && rows.size <= kMostRowsAnywhere && !joined;
 }
 
 Index tile_bytes(const Step& step) {
@@ -248,8 +256,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
 }
 
 void fit_block(Step& step, const DeviceFacts& device) {
-  if (device.kind != DeviceKind::cuda || step.kept.empty() || step.kernel.source != SourceKind::dense) return;
-  if (are_few_rows(step) || (has_uneven_rows(step) && !loads_across(step))) return;
+  if (!share_whole_packs(step, device)) return;
   const Index row = std::min(panel_elements(step), step.kept.back().size) * element_bytes(step);
   const Index across = ceil_power_of_two(ceil_divide(row, step.kernel.tuning.vector_bytes));
   const Index blocks = elements(step.kept) / step.kept.back().size * panels(step);
@@ -265,8 +272,7 @@ void fit_block(Step& step, const DeviceFacts& device) {
 void leave_lanes_alone(Step& step, const DeviceFacts& device) {
   constexpr Index kMostRows = 256, kWidest = 64;
   constexpr double kEnoughLanes = 0.15, kBusyLanes = 0.8, kNearlyAll = 0.95;
-  if (device.kind != DeviceKind::cuda || step.kept.empty() || step.kernel.source != SourceKind::dense) return;
-  if (are_few_rows(step) || (has_uneven_rows(step) && !loads_across(step)) || !looks_twice(step.kernel.fold)) return;
+  if (!share_whole_packs(step, device) || !looks_twice(step.kernel.fold)) return;
   const Index packs = ceil_divide(step.kept.back().size * element_bytes(step), step.kernel.tuning.vector_bytes);
   const Index lines = elements(step.kept) / step.kept.back().size;
   const auto room = static_cast<double>(Index{device.multiprocessors} * device.threads_per_multiprocessor);

@@ -72,7 +72,7 @@ bool has_uneven_rows(const Step& step);
 /// Whether such a step folds packs of 16 bits, which are loaded wherever they begin (kernels/cuda/load_across.h).
 bool loads_across(const Step& step);
 
-/// Whether rows of so many columns are taken so, rather than joined or shifted.
+/// Whether rows of so many columns are taken so, rather than by one lane, joined or shifted.
 bool are_rows_anywhere(std::span<const Axis> reduced, Index columns);
 
 /// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.

@@ -80,9 +80,7 @@ bool has_many_kernels(FoldKind fold, DType input, DType accumulate) {
 bool loads_across(const Problem& problem) {
   const Canonical& axes = problem.axes;
   if (problem.kind != RequestKind::reduce || !has_many_kernels(problem) || size_bytes(problem.input) != 2) return false;
-  if (axes.kept.empty() || axes.kept.back().in != 1 || axes.reduced.empty()) return false;
-  const bool few = axes.reduced.size() == 1 && axes.reduced_elements() <= kFewRowsAnywhere;
-  return !few && are_rows_anywhere(axes.reduced, axes.kept.back().size);
+  return !axes.kept.empty() && axes.kept.back().in == 1 && are_rows_anywhere(axes.reduced, axes.kept.back().size);
 }
 
 bool has_whole_lines(const Problem& problem, const DeviceFacts& device) {

@@ -1,7 +1,7 @@
 // logsumexp of columns side by side: some infinite, some without a number that is none, huge ones, and those that rise
 // row by row; few rows and many, whole packs, rows that begin anywhere, rows that are joined. A column is what it is
 // beside any others.
-#include "tests/simt/forced.h"
+#include "tests/simt/beside.h"
 
 #include <cmath>
 
@@ -22,38 +22,8 @@ Real element(Index row, Index column, Real x) {
   }
 }
 
-struct Columns {
-  DType type;
-  Index rows, columns;
-  Layout layout = Layout::row_major;
-  Index shift = 0;
-};
-
-Array filled(const Columns& of, bool ordinary) {
-  Array in(lay_out(of.type, {of.rows, of.columns}, of.layout, 5), of.shift);
-  fill(in, Values::mixed);
-  const auto places = in.elements();
-  for (std::size_t i = 0; i < places.size() && !ordinary; ++i) {
-    const Index row = static_cast<Index>(i) / of.columns, column = static_cast<Index>(i) % of.columns;
-    in.set(places[i], element(row, column, in.get(places[i])));
-  }
-  return in;
-}
-
 void logsumexp(const Columns& of, const char* strategy, Tally& tally) {
-  SCOPED_TRACE(::testing::Message() << name(of.type) << ' ' << of.rows << 'x' << of.columns << ' ' << strategy << ' '
-                                    << name(of.layout));
-  std::vector<Array> results;
-  for (const bool ordinary : {true, false}) {
-    Array in = filled(of, ordinary);
-    Array out(lay_out(DType::f32, {of.columns}, Layout::row_major, 1));
-    run_forced(ReduceSpec{.op = ReduceOp::logsumexp, .axes = {0}}, in, out, small(DeviceFacts::h200(), 2), strategy,
-               tally);
-    results.push_back(out);
-  }
-  const auto places = results[0].elements();
-  for (std::size_t c = 0; c < places.size(); c += 6)
-    EXPECT_EQ(results[0].get(places[c]), results[1].get(places[c])) << "column " << c;
+  fold_beside(ReduceOp::logsumexp, of, element, strategy, small(DeviceFacts::h200(), 2), tally);
 }
 
 TEST(column_powers, whatever_lies_beside_them) {
