@@ -126,19 +126,28 @@ bool has_cut_runs(const Step& step) {
   return rows && step.reduced.size() > 1 && are_cut(step);
 }
 
-// Two looks at rows of several runs of 16 bits that are whole packs.
+double share_of_cut_runs(const Step& step) {
+  if (!has_cut_runs(step)) return 1;
+  const double run = static_cast<double>(step.reduced.back().size);
+  return (looks_twice(step.kernel.fold) ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) *
+         (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
+}
+
+// Two looks at rows of 16 bits.
 double share_of_half_looks(const Step& step) {
-  if (folds_an_index(step.kernel.fold)) return 1;
-  return step.kernel.fold == FoldKind::logsumexp ? kHalfPowersOfRuns : kHalfLooksAtRuns;
+  const bool leaves_states = step.kernel.sink == SinkKind::store_state;
+  if (step.reduced.size() < 2)
+    return leaves_states ? on_stairs(kHalfStatesOfLines, run_bytes(step)) * (are_cut(step) ? kHalfStatesOfCutLines : 1)
+                         : 1;
+  if (has_cut_runs(step)) return on_stairs(kHalfShortRunsTwice, run_bytes(step)) * share_of_cut_runs(step);
+  const bool powers_of_part = leaves_states && step.kernel.fold == FoldKind::logsumexp;
+  return on_stairs(kHalfLooksAtRuns, run_bytes(step)) * (powers_of_part ? kHalfPowersOfPart : 1);
 }
 
 double share_of_runs(const Step& step) {
-  const bool half = size_bytes(step.kernel.input) == 2, twice = looks_twice(step.kernel.fold);
-  const bool are_rows = step.kernel.body == Body::rows && step.reduced.size() > 1;
-  const double shorts = half && twice && are_rows ? on_stairs(kHalfShortRunsTwice, run_bytes(step)) : 1;
-  if (!has_cut_runs(step)) return shorts * (are_rows && twice && half ? share_of_half_looks(step) : 1);
-  const double run = static_cast<double>(step.reduced.back().size);
-  return shorts * (twice ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) * (half ? kHalfCutRuns : 1);
+  const bool rows = step.kernel.body == Body::rows && step.kernel.source != SourceKind::states;
+  const bool looks = rows && size_bytes(step.kernel.input) == 2 && looks_twice(step.kernel.fold);
+  return looks ? share_of_half_looks(step) : share_of_cut_runs(step);
 }
 
 // Of rows of several panels that are whole packs, but no whole sectors.

@@ -178,9 +178,15 @@ inline constexpr double kWaitForHalfLooks = 1.2;
 /// And those that look twice at runs of few 16-bit elements, by a run's bytes: logsumexp f16 of [9,1024,513,6,3] over
 /// 0, 1, 2 and 4 takes 540 us in parts, 71 by columns first, [36450,127,16] over 0 and 2 92 and 52, by blocks 118.
 inline constexpr StairRow kHalfShortRunsTwice[] = {{8, 0.14}, {40, 0.42}, {1e300, 1.0}};
-/// Of whole packs: logsumexp bf16 of [128,256,2048], [64,512,56,56] and [256,64,3136] over all but axis 1 takes 71, 100
-/// and 58 us, var 47, 69 and 41, sums 35, 52 and 31, an argmax 40, 58 and 37.
-inline constexpr double kHalfPowersOfRuns = 0.5, kHalfLooksAtRuns = 0.72;
+/// Of whole packs, var and logsumexp bf16 by a run's bytes: [512,32,128,32] over 1 and 3 0.76 and 0.75 of a stream,
+/// [64,256,64,64] 0.91 and 0.88, [64,512,2048] over 0 and 2 0.90 and 0.88. Powers of parts, [2048,64,512] 47 us
+/// for 42.
+inline constexpr StairRow kHalfLooksAtRuns[] = {{16, 0.32}, {32, 0.72}, {64, 0.76}, {1e300, 0.89}};
+inline constexpr double kHalfPowersOfPart = 0.86;
+/// And states of lines, by a line's bytes: nearest axes of 32 to 2048 elements first.
+inline constexpr StairRow kHalfStatesOfLines[] = {{128, 0.58},  {256, 0.64},  {512, 0.69},
+                                                  {1024, 0.79}, {4096, 0.87}, {1e300, 1.0}};
+inline constexpr double kHalfStatesOfCutLines = 0.7;  // logsumexp [64,512,3025] over 0 and 2 74 us, by blocks 54
 /// Rows of columns along several axes, beside those along one: [31,3,1024,196] and [3,5,3000,384] f32 over axes 0 and
 /// 2, sums 38 and 26 us, logsumexp 48 and 33, where the nearest axis first takes 26, 24, 30 and 29; of six axes of 16
 /// and 64 over 0, 2 and 4 sums 0.81 of a stream, logsumexp 0.69, argmax 0.54.

@@ -1,6 +1,7 @@
 // Folds what a lane has just loaded: a few numbers in registers, all of them or those that belong.
 #pragma once
 #include "kernels/cuda/combine_rows.h"
+#include "kernels/cuda/pairs.h"
 #include "kernels/cuda/softmax_fold.h"
 #include "kernels/cuda/tree.h"
 #include "kernels/folds/fold.h"
@@ -27,6 +28,20 @@ concept CutView = requires(const View view) {
   view.belongs(0);
 };
 
+/// A group of neighbours.
+template <class F, class View>
+__device__ typename F::State fold_group(const F& fold, const View& view, int group) {
+  if constexpr (ExtremumFold<F> && PairedView<View>) {
+    return extreme_of_group<F>(view, group);
+  } else {
+    auto of_group = fold.map(view.number(group), view.index(group));
+#pragma unroll
+    for (int i = group + 1; i < group + View::kGroup; ++i)
+      of_group = with_element(fold, of_group, view.number(i), view.index(i));
+    return of_group;
+  }
+}
+
 /// Some numbers in registers. `View` says number(i), index(i) and, when not all are there, has(i), for i < kCount; of
 /// kGroup neighbours all are there or none.
 template <bool kAll, class F, class View>
@@ -46,10 +61,7 @@ __device__ typename F::State fold_plainly(const F& fold, const View& view) {
       const Index index = view.index(group);
       state = kAll && group == 0 ? fold.map(number, index) : with_element(fold, state, number, index);
     } else {
-      auto of_group = fold.map(view.number(group), view.index(group));
-#pragma unroll
-      for (int i = group + 1; i < group + View::kGroup; ++i)
-        of_group = with_element(fold, of_group, view.number(i), view.index(i));
+      const auto of_group = fold_group(fold, view, group);
       state = kAll && group == 0 ? of_group : fold.combine(state, of_group);
     }
   }
@@ -93,6 +105,8 @@ __device__ bool may_change(const typename F::State& state, const View& view, boo
 template <bool kAll, class F, class View>
 __device__ typename F::State first_best(const View& view) {
   const auto best = fold_plainly<kAll>(typename F::Values(), view);
+  if constexpr (PairedView<View>)
+    if (best == best) return {best, view.index_in_order(first_place<kAll>(view, best))};
   int place = 0;
   const auto look = [&](const auto& is_best) {
 #pragma unroll
@@ -116,7 +130,8 @@ concept RunningFold = requires(const F fold, typename F::State s, typename F::Va
 template <bool kAll, class F, class View>
 __device__ typename F::Value largest_of(const F& fold, const View& view) {
   using A = typename F::Value;
-  return fold.scale > 0 ? fold_plainly<kAll>(folds::ScaledMax<A>(), view) * fold.scale
+  using Largest = std::conditional_t<PairedView<View>, folds::Max<A>, folds::ScaledMax<A>>;
+  return fold.scale > 0 ? fold_plainly<kAll>(Largest(), view) * fold.scale
                         : fold_plainly<kAll>(fold.pivot_fold(), view);
 }
 
@@ -143,6 +158,15 @@ __device__ typename F::State state_of(const F& fold, const View& view, bool in_o
   if constexpr (ArgFold<F> && kMayRise)
     if (in_order) return first_best<kAll, F>(view);
   return fold_view<kAll>(fold, view);
+}
+
+/// What a fold looks for first.
+template <bool kAll, class F, class View>
+__device__ auto first_look(const F& fold, const View& view) {
+  if constexpr (RunningFold<F>)
+    return largest_of<kAll>(fold, view);
+  else
+    return fold_plainly<kAll>(fold.pivot_fold(), view);
 }
 
 /// Folds a batch into one column of a tree. kMayRise: as above.

@@ -2,7 +2,6 @@
 // elements, which stay as they are in memory.
 #pragma once
 #include "kernels/cuda/batch.h"
-#include "kernels/cuda/source.h"
 
 namespace ndfold::cuda {
 
@@ -12,55 +11,7 @@ concept BestOfPairs = (Source::kSize % 2 == 0) &&
                       ArgFold<F>&& kIs16BitFloat<typename Source::Element>&& std::is_same_v<typename F::Value, float>;
 
 template <class F>
-inline constexpr bool kWantsSmallest = std::is_same_v<typename F::Values, folds::Min<typename F::Value>>;
-
-/// The number in the lower half of a word, or in the upper one.
-template <class T>
-__device__ float number_of_pair(std::uint32_t pair, int half) {
-  return to_float(T{static_cast<std::uint16_t>(half == 0 ? pair : pair >> 16)});
-}
-
-/// All bits of a half where numbers are equal; a NaN equals nothing.
-template <class T>
-__device__ std::uint32_t equal_pairs(std::uint32_t a, std::uint32_t b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  std::uint32_t mask;
-  if constexpr (std::is_same_v<T, BFloat16>)
-    asm("set.eq.u32.bf16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
-  else
-    asm("set.eq.u32.f16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
-  return mask;
-#else
-  const auto mask = [&](int half) { return number_of_pair<T>(a, half) == number_of_pair<T>(b, half) ? 0xffffu : 0u; };
-  return mask(0) | mask(1) << 16;
-#endif
-}
-
-/// The larger of two pairs' numbers, or the smaller; a NaN stays one.
-template <bool kSmaller, class T>
-__device__ std::uint32_t extreme_of_pairs(std::uint32_t a, std::uint32_t b) {
-#ifdef __CUDA_ARCH__
-  std::uint32_t extreme;
-  if constexpr (std::is_same_v<T, BFloat16>) {
-    if constexpr (kSmaller)
-      asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
-    else
-      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
-  } else {
-    if constexpr (kSmaller)
-      asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
-    else
-      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(extreme) : "r"(a), "r"(b));
-  }
-  return extreme;
-#else
-  const auto extreme = [&](int half) {
-    const float x = number_of_pair<T>(a, half), y = number_of_pair<T>(b, half);
-    return (x != x || (kSmaller ? x < y : x > y) ? a : b) & (half == 0 ? 0xffffu : 0xffff0000u);
-  };
-  return extreme(0) | extreme(1);
-#endif
-}
+inline constexpr bool kWantsSmallest = kIsMinimum<typename F::Values>;
 
 /// Rows beyond `count` become the first one, once all are loaded.
 template <int kRows, class P>

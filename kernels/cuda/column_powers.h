@@ -15,7 +15,7 @@ concept SideBySide = RunningFold<F> && std::is_same_v<typename F::Value, float> 
 
 /// A number for each column of a pack: elements where two are compared at once, else floats.
 template <class Source>
-inline constexpr bool kInPairs = kIs16BitFloat<typename Source::Element>&& Source::kSize % 2 == 0 && !kIsApart<Source>;
+inline constexpr bool kInPairs = InPairs<Source> && !kIsApart<Source>;
 template <class Source>
 using NumbersOfPack = std::conditional_t<kInPairs<Source>, PackOf<Source>, Pack<float, Source::kSize>>;
 

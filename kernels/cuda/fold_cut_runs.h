@@ -14,6 +14,7 @@ inline constexpr bool kHasTwoLists = !CheapFold<F>;
 /// Packs of which some elements belong: the numbers of their first ones within their runs, and the runs' length.
 template <class Source, int kUnroll>
 struct CutBatch {
+  using Element = typename Source::Element;
   static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize, kGroup = kSize;
   WordsOfPack<Source> words[kUnroll];
   int lows[kUnroll], places[kUnroll];
@@ -28,13 +29,8 @@ struct CutBatch {
   __device__ bool belongs(int i) const {
     return static_cast<unsigned>(lows[i / kSize] + i % kSize) < static_cast<unsigned>(size);
   }
-  /// Whether no element belongs. A pack that begins before its run ends within it, or later.
-  __device__ bool is_empty() const {
-    bool empty = true;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) empty = empty && (u >= count || lows[u] >= size);
-    return empty;
-  }
+  /// Whether elements of a pack belong. One that begins before its run ends within it, or later.
+  __device__ bool has_some(int u) const { return u < count && lows[u] < size; }
   /// How many of all elements belong.
   __device__ int elements() const {
     int sum = 0;
@@ -228,11 +224,11 @@ class ListsOfCutRuns {
   }
   template <class IsIt>
   __device__ Index find(AtEnds, int pack, const IsIt& is_it) const {
-    return ends_.template find<kAtEnds>(step_, ends_tile_, pack, part_at_ends_.end, is_it);
+    return ends_.find(step_, ends_tile_, pack, is_it);
   }
   template <class IsIt>
   __device__ Index find(Within, int pack, const IsIt& is_it) const {
-    return within_.template find<kUnroll>(step_, within_tile_, pack, part_within_.end, is_it);
+    return within_.find(step_, within_tile_, pack, is_it);
   }
 
  private:

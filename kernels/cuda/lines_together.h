@@ -45,6 +45,62 @@ __device__ typename F::State combine_line(const F& fold, typename F::State state
   return states[0];
 }
 
+/// Lines that neighbours divide: each of kShare lanes goes on with every kShare-th of them. Of four lines three
+/// shuffles leave a lane one, where each to the end would take four a level, and four tell all lanes what became of
+/// all.
+template <int kLines, int kShare>
+class DividedLines {
+ public:
+  static constexpr int kMine = kLines / kShare;
+
+  __device__ explicit DividedLines(int lanes) : lanes_(lanes) {}
+
+  /// The number of the lane's line `i`.
+  __device__ static int line(int i) { return (lane_of_warp() & (kShare - 1)) + i * kShare; }
+
+  /// From what each lane has of all lines the whole of its own.
+  template <class F>
+  __device__ void combine(const F& fold, const typename F::State (&all)[kLines],
+                          typename F::State (&mine)[kMine]) const {
+    divide<1>(fold, all, mine);
+    if constexpr (kMine == 1)
+      mine[0] = meet_lanes(mine[0], kShare, lanes_, [&](auto a, auto b) { return fold.combine(a, b); });
+  }
+
+  /// What the lanes know of their lines, to all of them.
+  template <class T>
+  __device__ void tell(const T (&mine)[kMine], T (&all)[kLines]) const {
+    const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+    const int first = lane_of_warp() & ~(kShare - 1);
+#pragma unroll
+    for (int l = 0; l < kLines; ++l)
+      all[l] = kShare == 1 ? mine[l] : warp.shfl(mine[l / kShare], static_cast<unsigned>(first + l % kShare));
+  }
+
+ private:
+  template <int kMask, class F, int kSome>
+  __device__ static void divide(const F& fold, const typename F::State (&some)[kSome],
+                                typename F::State (&mine)[kMine]) {
+    using State = typename F::State;
+    if constexpr (kMask == kShare) {
+#pragma unroll
+      for (int l = 0; l < kMine; ++l) mine[l] = some[l];
+    } else {
+      const auto warp = cg::tiled_partition<kWarp>(cg::this_thread_block());
+      const bool odd = (lane_of_warp() & kMask) != 0;
+      State half[kSome / 2];
+#pragma unroll
+      for (int l = 0; l < kSome / 2; ++l) {
+        const State kept = odd ? some[2 * l + 1] : some[2 * l], given = odd ? some[2 * l] : some[2 * l + 1];
+        half[l] = fold.combine(kept, warp.shfl_xor(given, kMask));
+      }
+      divide<2 * kMask>(fold, half, mine);
+    }
+  }
+
+  int lanes_;
+};
+
 /// Of a pack a lane has of each line; lanes that have none loaded something all the same.
 template <class F, int kLines, class Batch>
 __device__ void fold_each(const F& fold, const Batch (&line)[kLines], typename F::State (&states)[kLines],
@@ -56,12 +112,37 @@ __device__ void fold_each(const F& fold, const Batch (&line)[kLines], typename F
     for (int l = 0; l < kLines; ++l) states[l] = fold.identity();
 }
 
-/// The places of best values, in the order of their indices: numbers of 32 bits, for a line is short.
+/// What each line is looked at with again.
+template <class F, int kLines, class Around>
+__device__ void look_around(const F& fold, const typename F::Value (&pivots)[kLines], Index length,
+                            Around (&around)[kLines]) {
+  if constexpr (requires { Exponent<typename F::Value>::of_ordinary(pivots[0], pivots[0]); } && RunningFold<F>) {
+    Exponent<typename F::Value> exponents[kLines];
+    measure_from(pivots, fold.scale, exponents);
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) around[l] = fold.around(exponents[l]);
+  } else {
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) around[l] = fold.around(pivots[l], length);
+  }
+}
+
+/// The lane's places of best values, in the order of their indices: numbers of 32 bits, for a line is short.
 template <class F, int kLines, class Batch>
 __device__ void find_each(const Batch (&line)[kLines], const typename F::Value (&best)[kLines], int (&places)[kLines],
                           const PacksOfLine& mine) {
   constexpr int kCount = Batch::kCount;
   const int first = mine.lane * kCount, turn = line[0].weight < 0 ? -1 : 1;  // of indices that fall, the last place
+  bool is_ordered = true;
+#pragma unroll
+  for (int l = 0; l < kLines; ++l) is_ordered = is_ordered && best[l] == best[l];
+  if constexpr (PairedView<Batch>)
+    if (is_ordered && turn > 0) {
+#pragma unroll
+      for (int l = 0; l < kLines; ++l)
+        places[l] = mine.has_some() ? first + first_place<true>(line[l], best[l]) : folds::Min<int>().identity();
+      return;
+    }
   const folds::Min<int> nearer;
   const auto look = [&](const auto& same) {
 #pragma unroll
@@ -73,95 +154,91 @@ __device__ void find_each(const Batch (&line)[kLines], const typename F::Value (
           places[l] = nearer.combine(places[l], turn * (first + i));
     }
   };
-  bool is_ordered = true;
-#pragma unroll
-  for (int l = 0; l < kLines; ++l) is_ordered = is_ordered && best[l] == best[l];
   if (is_ordered)  // a comparison an element
     look([](auto a, auto b) { return a == b; });
   else
     look([](auto a, auto b) { return F::same(a, b); });
-  combine_lines(nearer, places, mine.lanes);
-#pragma unroll
-  for (int l = 0; l < kLines; ++l) places[l] *= turn;
 }
 
-/// What lines were folded to, which all their lanes know: states, or what becomes one where it is asked for.
-template <class F, int kLines>
+/// What the lane's lines were folded to: states, or what becomes one where it is asked for.
+template <class F, int kLines, int kShare>
 class FoldedLines {
+  using Lines = DividedLines<kLines, kShare>;
   static constexpr bool kIsPivot = folds::PivotFold<F>, kIsArg = !kIsPivot && ArgFold<F>;
   struct Nothing {};
   using First = std::conditional_t<kIsPivot || kIsArg, typename F::Value, typename F::State>;
   using Second = std::conditional_t<kIsPivot, typename F::Value, std::conditional_t<kIsArg, int, Nothing>>;
 
  public:
+  static constexpr int kMine = Lines::kMine;
+
   /// A lane has one pack of each line, of `length` elements.
   template <class Batch>
   __device__ FoldedLines(const F& fold, const Batch (&line)[kLines], const PacksOfLine& mine, Index length)
       : length_(length), weight_(line[0].weight) {
+    const Lines lines(mine.lanes);
     if constexpr (kIsPivot) {
-      fold_each(fold.pivot_fold(), line, first_, mine);
-      combine_lines(fold.pivot_fold(), first_, mine.lanes);
-      using Around = decltype(fold.around(first_[0], length));
+      typename F::Value firsts[kLines], seconds[kLines], pivots[kMine];
 #pragma unroll
-      for (int l = 0; l < kLines; ++l) {
-        second_[l] = fold_plainly<true>(fold.around(fold.pivot(first_[l], length), length), line[l]);
-        if (!mine.has_some()) second_[l] = Around().identity();
-      }
-      combine_lines(Around(), second_, mine.lanes);  // sums, whatever they are around
+      for (int l = 0; l < kLines; ++l)
+        firsts[l] = mine.has_some() ? first_look<true>(fold, line[l]) : fold.pivot_fold().identity();
+      lines.combine(fold.pivot_fold(), firsts, first_);
+#pragma unroll
+      for (int l = 0; l < kMine; ++l) pivots[l] = fold.pivot(first_[l], length);
+      lines.tell(pivots, firsts);
+      using Around = decltype(fold.around(firsts[0], length));
+      Around around[kLines];
+      look_around(fold, firsts, length, around);
+#pragma unroll
+      for (int l = 0; l < kLines; ++l)
+        seconds[l] = mine.has_some() ? fold_plainly<true>(around[l], line[l]) : around[l].identity();
+      lines.combine(Around(), seconds, second_);  // sums, whatever they are around
     } else if constexpr (kIsArg) {
-      fold_each(typename F::Values(), line, first_, mine);
-      combine_lines(typename F::Values(), first_, mine.lanes);
-      find_each<F>(line, first_, second_, mine);
-    } else {
-      fold_each(fold, line, first_, mine);
-      if constexpr (std::is_arithmetic_v<First>)
-        combine_lines(fold, first_, mine.lanes);
-      else
+      typename F::Value values[kLines];
+      int places[kLines];
+      fold_each(typename F::Values(), line, values, mine);
+      lines.combine(typename F::Values(), values, first_);
+      lines.tell(first_, values);
+      find_each<F>(line, values, places, mine);
+      lines.combine(folds::Min<int>(), places, second_);
+      if (weight_ < 0)
 #pragma unroll
-        for (int l = 0; l < kLines; ++l) first_[l] = combine_lanes(fold, first_[l], 1, mine.lanes);
+        for (int l = 0; l < kMine; ++l) second_[l] = -second_[l];
+    } else {
+      typename F::State states[kLines];
+      fold_each(fold, line, states, mine);
+      lines.combine(fold, states, first_);
     }
   }
 
-  /// Of line `which`, as known in advance or not.
-  __device__ typename F::State state(const F& fold, int which) const {
-    const First first = pick(first_, which);
+  __device__ typename F::State state(const F& fold, int i) const {
     if constexpr (kIsPivot)
-      return fold.join(first, fold.pivot(first, length_), pick(second_, which), length_);
+      return fold.join(first_[i], fold.pivot(first_[i], length_), second_[i], length_);
     else if constexpr (kIsArg)
-      return {first, pick(second_, which) * weight_};
+      return {first_[i], second_[i] * weight_};
     else
-      return first;
+      return first_[i];
   }
 
  private:
-  template <class T>
-  __device__ static T pick(const T (&from)[kLines], int which) {
-    T picked = from[0];
-#pragma unroll
-    for (int l = 1; l < kLines; ++l)
-      if (which == l) picked = from[l];
-    return picked;
-  }
-
   Index length_, weight_;
-  First first_[kLines];
-  Second second_[kLines];
+  First first_[kMine];
+  Second second_[kMine];
 };
 
-/// Each lane of a line writes some of its results.
-template <class F, int kLines>
-__device__ void write_lines(ResultsOfLane<F>& results, const F& fold, const FoldedLines<F, kLines>& lines,
-                            const PacksOfLine& mine) {
-  const int lane = mine.lane, together = mine.lanes < kLines ? mine.lanes : kLines;
-  if (together == 1)
+/// Each lane of a line folds with the others, and writes some of the results.
+template <int kShare, class F, int kLines, class Batch>
+__device__ void write_lines(ResultsOfLane<F>& results, const F& fold, const Batch (&line)[kLines],
+                            const PacksOfLine& mine, Index length) {
+  if constexpr (kShare > 1)
+    if (mine.lanes < kShare) return write_lines<kShare / 2>(results, fold, line, mine, length);
+  using Lines = FoldedLines<F, kLines, kShare>;
+  const Lines lines(fold, line, mine, length);
 #pragma unroll
-    for (int l = 0; l < kLines; ++l) results.write(fold, lines.state(fold, l), results.has_next(0));
-  else
-#pragma unroll 1
-    for (int from = 0; from < kLines; from += together) {
-      results.write_later(fold, lines.state(fold, from + lane), lane, lane < together && results.has_next(lane));
-      results.pass(together);
-    }
+  for (int i = 0; i < Lines::kMine; ++i) {
+    const int at = DividedLines<kLines, kShare>::line(i);
+    results.write_later(fold, lines.state(fold, i), at, mine.lane < kShare && results.has_next(at));
+  }
 }
 
 }  // namespace ndfold::cuda

@@ -19,16 +19,21 @@ struct Tuned {
 /// kUnroll whole packs in registers, as a view for fold_view(); the first `count` of them are there.
 template <class Source, int kUnroll>
 struct PackBatch {
+  using Element = typename Source::Element;
   static constexpr int kSize = Source::kSize, kCount = kUnroll * kSize, kGroup = kSize;
-  Pack<typename Source::Element, kSize> packs[kUnroll];
+  Pack<Element, kSize> packs[kUnroll];
   Index starts[kUnroll];  ///< numbers of their first elements within the reduced axes
   Index weight;
   Index pitch = 0;  ///< between their numbers, where that is always the same
   int count = kUnroll;
 
   __device__ auto number(int i) const { return number_of<Source>(packs[i / kSize], i % kSize); }
+  __device__ auto pairs(int i) const requires InPairs<Source> {
+    return std::bit_cast<WordsOfPack<Source>>(packs[i / kSize]);
+  }
   __device__ Index index(int i) const { return starts[i / kSize] + i % kSize * weight; }
   __device__ bool has(int i) const { return i / kSize < count; }
+  __device__ bool has_some(int u) const { return u < count; }
   /// The same as index(), of a place that is not known in advance.
   __device__ Index index_in_order(int i) const { return starts[0] + i / kSize * pitch + i % kSize * weight; }
 };

@@ -49,6 +49,11 @@ __device__ auto number_of(const P& pack, int i) {
   }
 }
 
+/// Sources of packs of 16-bit numbers, which lie in pairs.
+template <class Source>
+concept InPairs =
+    kIs16BitFloat<typename Source::Element> && std::is_same_v<typename Source::Value, float> && Source::kSize % 2 == 0;
+
 /// Whether elements are 0: what any, all and count_nonzero fold.
 template <class T, class A, int kPack>
 struct Truths {

@@ -58,6 +58,31 @@ class PlacesOfPacks<InLine<Source>, kPacks> {
   const AxisNumbers& axis_;
 };
 
+/// Where a lane's next lines begin, if lines are one axis: at equal distances. Kept from one turn to the next, for to
+/// find them anew takes as many instructions as a pack's elements.
+template <class Source>
+class LinesAhead {
+  using Element = typename Source::Element;
+
+ public:
+  __device__ LinesAhead(const Arguments& step, int first, int apart)
+      : step_(step),
+        in_pitch_(apart * step.tile.near[0].in),
+        out_pitch_(apart * step.tile.near[0].out),
+        in_(first * step.tile.near[0].in),
+        out_(first * step.tile.near[0].out) {}
+
+  __device__ Offsets at(int line) const { return {in_ + line * in_pitch_, out_ + line * out_pitch_, 0}; }
+  __device__ void skip(int lines) {
+    in_ += lines * step_.tile.near[0].in;
+    out_ += lines * step_.tile.near[0].out;
+  }
+
+ private:
+  const Arguments& step_;
+  Index in_pitch_, out_pitch_, in_, out_;
+};
+
 /// Lines of a lane, of which those from the tensor's end on are its first once more, or nothing.
 template <class Source, int kLines, bool kMaps>
 struct LinesOfLane {
@@ -65,19 +90,20 @@ struct LinesOfLane {
   Index out[kLines];
   bool live[kLines];
 
-  __device__ LinesOfLane(const Arguments& step, const PacksOfLine& mine, int first, int apart) {
-    const AxisNumbers& near = step.tile.near[0];
-    Offsets at = {first * near.in, first * near.out, 0};
-    const Offsets pitch = {apart * near.in, apart * near.out, 0};
-    if (step.tile.rank <= 1)
-      begin(step, mine, first, apart, [&](int) {
-        const Offsets line = at;
-        at.in += pitch.in;
-        at.out += pitch.out;
-        return line;
-      });
-    else
-      begin(step, mine, first, apart, [&](int line) { return detail::far_offsets(step, step.tile, line); });
+  __device__ LinesOfLane(const Arguments& step, const LinesAhead<Source>& ahead, const PacksOfLine& mine, int first,
+                         int apart) {
+    const int tiles = static_cast<int>(step.tiles);
+    if (step.tile.rank <= 1 && first + (kLines - 1) * apart < tiles) {  // most of all
+#pragma unroll
+      for (int l = 0; l < kLines; ++l) begin(step, mine, l, ahead.at(l), true);
+    } else {
+#pragma unroll
+      for (int l = 0; l < kLines; ++l) {
+        const int line = first + l * apart;
+        const Offsets there = detail::far_offsets(step, step.tile, line < tiles ? line : 0);
+        begin(step, mine, l, there, line < tiles);
+      }
+    }
   }
 
   /// A lane's pack of a line: its first one, for those of lines that are not there.
@@ -94,19 +120,12 @@ struct LinesOfLane {
   }
 
  private:
-  template <class Next>
-  __device__ void begin(const Arguments& step, const PacksOfLine& mine, int first, int apart, const Next& next) {
-    const int tiles = static_cast<int>(step.tiles);
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) {
-      const int line = first + l * apart;
-      live[l] = line < tiles;
-      const Offsets there = next(line), base = live[l] ? there : Offsets{};
-      from[l] =
-          reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
-      if (kMaps && !(live[l] && mine.has_some())) from[l] = reinterpret_cast<const PackOf<Source>*>(kNothing);
-      out[l] = base.out;
-    }
+  __device__ void begin(const Arguments& step, const PacksOfLine& mine, int line, const Offsets& at, bool is_there) {
+    const auto* const begin = reinterpret_cast<const typename Source::Element*>(step.in) + at.in;
+    const bool maps_nothing = kMaps && !(is_there && mine.has_some());
+    from[line] = reinterpret_cast<const PackOf<Source>*>(maps_nothing ? static_cast<const void*>(kNothing) : begin);
+    out[line] = at.out;
+    live[line] = is_there;
   }
 };
 
@@ -232,7 +251,7 @@ template <class Source, int kPacks, class F, class Combine>
 __device__ typename F::State fold_line_at_once(const F& fold, const PackBatch<Source, kPacks>& batch, int length,
                                                const Combine& combine) {
   if constexpr (folds::PivotFold<F>) {
-    const auto first = combine(fold.pivot_fold(), fold_plainly<false>(fold.pivot_fold(), batch));
+    const auto first = combine(fold.pivot_fold(), first_look<false>(fold, batch));
     const auto pivot = fold.pivot(first, length);
     const auto around = fold.around(pivot, length);
     return fold.join(first, pivot, combine(around, fold_plainly<false>(around, batch)), length);
@@ -263,8 +282,9 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   int first = static_cast<int>(blockIdx.y) * block;
   const int ahead = static_cast<int>(scope.tile_of(0));
   ResultsOfLane<F> results(step, first + ahead, apart);
+  LinesAhead<Source> lines_ahead(step, first + ahead, apart);
   for (; first < tiles; first += stride) {
-    const LinesOfLane<Source, kLines, Sink::kMaps> lines(step, mine, first + ahead, apart);
+    const LinesOfLane<Source, kLines, Sink::kMaps> lines(step, lines_ahead, mine, first + ahead, apart);
     if (first < stride) {
       if (has_few_blocks()) lines.ask_early(places);
       await_launch_before();
@@ -288,14 +308,14 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
         return scope.combine_near(of_lanes, state);
       };
       if constexpr (kLines > 1) {
-        const FoldedLines<F, kLines> folded(fold, batch.line, mine, length);
-        write_lines(results, fold, folded, mine);
+        write_lines<kLines>(results, fold, batch.line, mine, length);
       } else {
         const auto state = fold_line_at_once(fold, batch.line[0], length, combine);
-        results.write(fold, state, lines.live[0] && mine.lane == 0);
+        results.write_later(fold, state, 0, lines.live[0] && mine.lane == 0);
       }
-      results.skip(stride - block);
+      results.skip(stride);
     }
+    lines_ahead.skip(stride);
   }
 }
 

@@ -114,21 +114,15 @@ class PacksOfRuns {
     }
   }
 
-  /// Of the batch that begins with `pack`: the first of its elements, in the order of the tile, that is the one looked
-  /// for.
-  template <int kUnroll, class IsIt>
-  __device__ Index find(const Arguments& step, const Tile& tile, int pack, int end, const IsIt& is_it) const {
+  /// Of pack number `pack`: the first of its elements, in the order of the tile, that is the one looked for.
+  template <class IsIt>
+  __device__ Index find(const Arguments& step, const Tile& tile, int pack, const IsIt& is_it) const {
     Index found = std::numeric_limits<Index>::max();
-#pragma unroll
-    for (int u = kUnroll - 1; u >= 0; --u) {
-      const int at = pack + u * lanes_;
-      if (at >= end) continue;
-      const auto run = quotient(at, by_);
-      const Offsets begin = offsets(step, step.walk, run);
-      tile.visit_backwards(begin.in, at - static_cast<int>(run) * of_run_, [&](auto x, int place) {
-        if (is_it(x)) found = begin.out + place * step.lane_axis.out;
-      });
-    }
+    const auto run = quotient(pack, by_);
+    const Offsets begin = offsets(step, step.walk, run);
+    tile.visit_backwards(begin.in, pack - static_cast<int>(run) * of_run_, [&](auto x, int place) {
+      if (is_it(x)) found = begin.out + place * step.lane_axis.out;
+    });
     return found;
   }
 
@@ -156,28 +150,73 @@ class PacksOfRuns {
   int run_ = 0, pack_ = 0;  // of the next pack: in the table, and in its run
 };
 
+/// One pack of a batch, which is there, as a view for fold_plainly().
+template <class Batch>
+struct PackOfBatch {
+  using Element = typename Batch::Element;
+  static constexpr int kCount = Batch::kGroup, kGroup = kCount;
+  const Batch& batch;
+  int first;
+
+  __device__ auto number(int i) const { return batch.number(first + i); }
+  __device__ Index index(int) const { return 0; }
+  __device__ bool has(int) const { return true; }
+  __device__ auto pairs(int) const requires PairedView<Batch> { return batch.pairs(first); }
+  __device__ bool belongs(int i) const requires CutView<Batch> { return batch.belongs(first + i); }
+};
+
+/// Values of a batch: the best one, and the first pack that has it.
+template <class F, class Batch>
+class BestOfBatch {
+  using Value = typename F::Value;
+  static constexpr int kSize = Batch::kGroup, kPacks = Batch::kCount / kSize;
+
+ public:
+  template <bool kAll>
+  __device__ BestOfBatch(const Batch& batch, std::bool_constant<kAll>) {
+    const typename F::Values values;
+#pragma unroll
+    for (int u = 0; u < kPacks; ++u) {
+      const bool here = kAll || batch.has(u * kSize);
+      of_pack_[u] = here ? fold_plainly<true>(values, PackOfBatch<Batch>{batch, u * kSize}) : values.identity();
+      value_ = u == 0 ? of_pack_[0] : values.combine(value_, of_pack_[u]);
+    }
+  }
+  __device__ Value value() const { return value_; }
+  /// -1 where no element belongs.
+  __device__ int first_pack(const Batch& batch) const {
+    int first = -1;
+#pragma unroll
+    for (int u = kPacks - 1; u >= 0; --u)
+      if (batch.has_some(u) && F::same(of_pack_[u], value_)) first = u;
+    return first;
+  }
+
+ private:
+  Value of_pack_[kPacks], value_;
+};
+
 /// The state of a part, whose packs are in some lists, one after the other. An index is looked for when the best value
-/// of all is known: in those batches that a lane met it in first.
+/// of all is known: in those packs that a lane met it in first.
 template <class F, class Scope, class Lists>
 __device__ typename F::State fold_lists(const F& fold, const Scope& scope, Lists& lists) {
   if constexpr (ArgFold<F>) {
-    using Values = typename F::Values;
-    const Values values;
+    const typename F::Values values;
     typename F::Value best[Lists::kLists];
-    int batch_of_best[Lists::kLists];
+    int pack_of_best[Lists::kLists];
 #pragma unroll
     for (int list = 0; list < Lists::kLists; ++list) {
       best[list] = values.identity();
-      batch_of_best[list] = -1;
+      pack_of_best[list] = -1;
     }
-    lists.visit([&](auto list, auto all, int pack, const auto& batch) {
+    lists.visit([&]<class Batch>(auto list, auto all, int pack, const Batch& batch) {
       constexpr int kList = decltype(list)::value;
-      if constexpr (CutView<decltype(batch)>)
-        if (batch.is_empty()) return;
-      const auto of_batch = fold_plainly<decltype(all)::value>(values, batch);
-      if (batch_of_best[kList] >= 0 && F::same(values.combine(best[kList], of_batch), best[kList])) return;
-      best[kList] = of_batch;
-      batch_of_best[kList] = pack;
+      const BestOfBatch<F, Batch> of_batch(batch, all);
+      if (pack_of_best[kList] >= 0 && F::same(values.combine(best[kList], of_batch.value()), best[kList])) return;
+      const int first = of_batch.first_pack(batch);
+      if (first < 0) return;
+      best[kList] = of_batch.value();
+      pack_of_best[kList] = pack + first * scope.lanes();
     });
     auto of_all = best[0];
 #pragma unroll
@@ -186,9 +225,8 @@ __device__ typename F::State fold_lists(const F& fold, const Scope& scope, Lists
     Index index = std::numeric_limits<Index>::max();
     lists.each([&](auto list) {
       constexpr int kList = decltype(list)::value;
-      if (batch_of_best[kList] < 0 || !F::same(best[kList], of_all)) return;
-      const Index found = lists.find(list, batch_of_best[kList], [&](auto x) { return F::same(x, of_all); });
-      index = min_of(index, found);
+      if (pack_of_best[kList] < 0 || !F::same(best[kList], of_all)) return;
+      index = min_of(index, lists.find(list, pack_of_best[kList], [&](auto x) { return F::same(x, of_all); }));
     });
     return {of_all, scope.combine_near(folds::Min<Index>(), index)};
   } else {
@@ -236,7 +274,7 @@ class WholeList {
   }
   template <class IsIt>
   __device__ Index find(First, int pack, const IsIt& is_it) const {
-    return packs_.template find<kUnroll>(step_, tile_, pack, part_.end, is_it);
+    return packs_.find(step_, tile_, pack, is_it);
   }
 
  private:

@@ -168,20 +168,23 @@ bool suits_blocks_of_softmax(const Line& line, Index bytes, bool even) {
   return bytes >= kWideUnevenBytes || (bytes >= kWideBytes && line.rows >= kFewestKept);
 }
 
-// Of few rows, us of 96 MiB by blocks and in bundles: logsumexp f32 of 3 × 64 44 and 53, bf16 of 2 × 256 94 and 128;
-// var bf16 of 2 × 256 74 and 110, of 6 71 and 57; argmax bf16 of 7 × 1000 105 and 58; sums bf16 of 3 × 1024 46 and 57.
+// Of even rows, us of 128 MiB by blocks and in bundles (an H200): bf16 of 3 × 128 sums 58 and 70, var 80 and 107,
+// argmax 117 and 112; of 8 × 16 43 and 51, 49 and 72, 63 and 106; of 2 × 96 105 and 90, 141 and 145, 190 and 134; f32
+// of 2 rows 60 and 58, 73 and 76, 93 and 81, of 8 36 and 44, 37 and 45, 46 and 63.
 bool suits_blocks_of_few(const Problem& problem, const Line& line, Index bytes) {
-  constexpr Index kFewestRows = 4, kFewestBytes = 64, kPowerBytes = 128, kThreeRowsBytes = 256, kPlainBytes = 2048;
-  const bool half = line.element_bytes == 2,
-             spreads = problem.fold == FoldKind::var || problem.fold == FoldKind::std_dev;
-  const bool index = folds_an_index(problem.fold);
-  if (line.rows >= kFewestRows) {
-    const bool in_halves = half && (spreads || index) && line.rows > kFewestRows && line.rows < kFewRows;
-    return bytes >= kFewestBytes && !in_halves;
-  }
-  if (problem.fold == FoldKind::logsumexp) return bytes >= kPowerBytes;
-  if (spreads) return half && line.rows == 2 && bytes >= kPowerBytes;
-  return !index && (bytes >= kPlainBytes || (!half && line.rows == 3 && bytes >= kThreeRowsBytes));
+  constexpr Index kFewestRows = 4, kFewestBytes = 64, kFewestHalfBytes = 32;
+  const bool half = line.element_bytes == 2, idle = !std::has_single_bit(static_cast<std::uint64_t>(bytes));
+  if (line.rows >= kFewestRows) return bytes >= (half ? kFewestHalfBytes : kFewestBytes);
+  if (bytes < kFewestBytes || folds_an_index(problem.fold)) return false;
+  return looks_twice(problem.fold) || line.rows == 3 || (half && !idle);
+}
+
+// Of more rows of 16 bits: sums of 64 × 64 34 and 40, of 48 × 32 55 and 40; var of 48 × 256 36 and 43, of 48 × 128 59
+// and 43; argmax of 48 × 128 55 and 77, of 48 × 64 90 and 77.
+Index width_for_blocks(const Problem& problem, const Line& line) {
+  constexpr Index kWideBytes = 192, kWideHalfBytes = 128, kWideLooksBytes = 512;
+  if (line.element_bytes != 2 || folds_an_index(problem.fold)) return kWideBytes;
+  return looks_twice(problem.fold) ? kWideLooksBytes : kWideHalfBytes;
 }
 
 // Where blocks load whole vectors of neighbouring columns, or keep a softmax's columns in registers, they are sooner
@@ -191,14 +194,15 @@ bool suits_blocks_of_few(const Problem& problem, const Line& line, Index bytes) 
 // 31. Of lines that one block alone has room for, f32 of 1500 × 16 and 5 × 5000, blocks reach 0.89 and 0.81 of a copy
 // (docs/measurements/gpu-history.md#lines-in-bundles).
 bool suits_blocks(const Problem& problem, const Line& line) {
-  constexpr Index kVectorBytes = 16, kWideBytes = 192, kWideSoftmaxBytes = 128, kLongHalfBytes = 72 * 1024;
+  constexpr Index kVectorBytes = 16, kWideSoftmaxBytes = 128, kLongHalfBytes = 72 * 1024;
   if (line.kept.back().in != 1 || line.reduced.size() != 1) return false;
   const Index bytes = line.kept.back().size * line.element_bytes;
   const bool even = bytes % kVectorBytes == 0, maps = problem.kind == RequestKind::softmax;
   const Index long_line = maps && !even && line.element_bytes == 2 ? kLongHalfBytes : kLongLineBytes;
   if (line.bytes() > long_line && (even || bytes >= kWideSoftmaxBytes)) return true;
   if (maps) return suits_blocks_of_softmax(line, bytes, even);
-  return even && (line.rows <= kFewRows ? suits_blocks_of_few(problem, line, bytes) : bytes >= kWideBytes);
+  return even &&
+         (line.rows <= kFewRows ? suits_blocks_of_few(problem, line, bytes) : bytes >= width_for_blocks(problem, line));
 }
 
 }  // namespace

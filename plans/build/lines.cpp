@@ -101,7 +101,9 @@ bool lie_one_after_the_other(const Problem& problem) {
 }
 
 Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
-  constexpr Index kFewestFolded = 16, kFewestKept = 24;  // fewer come sooner in bundles
+  // Fewer come sooner in bundles. Rows of 100 bf16, us of 128 MiB in bundles and so: sums 43 and 38, var 53 and 44,
+  // argmax 88 and 49; of 65 42 and 57, 56 and 92, 90 and 98.
+  constexpr Index kFewestFolded = 16, kFewestHalves = 12, kFewestKept = 24;
   if (device.kind != DeviceKind::cuda || problem.kind == RequestKind::permute || !has_many_kernels(problem)) return 0;
   if (!is_line(problem) || has_whole_lines(problem, device)) return 0;
   const bool maps = problem.kind == RequestKind::softmax;
@@ -110,7 +112,8 @@ Index lanes_of_cut_line(const Problem& problem, const DeviceFacts& device) {
   const bool is_long = packs > kMostLanes * kKeptLoads;
   const Index lanes = ceil_divide(packs, maps && !is_long ? kKeptLoads : kFoldedLoads);
   const bool fits = maps ? packs <= packs_of_block(kLongLines, device) : lanes <= device.lanes;
-  return pack > 1 && packs >= (maps ? kFewestKept : kFewestFolded) && fits ? std::min(lanes, kMostLanes) : 0;
+  const Index fewest = maps ? kFewestKept : is_half(problem) ? kFewestHalves : kFewestFolded;
+  return pack > 1 && packs >= fewest && fits ? std::min(lanes, kMostLanes) : 0;
 }
 
 bool keeps_in_warp(const Problem& problem, const DeviceFacts& device) {
@@ -161,8 +164,9 @@ void stay_for_rows(const Problem& problem, const DeviceFacts& device, Step& step
   constexpr Index kFewestWaves = 4, kMostWaves = 16, kRowsOfBlock = 4;  // measured; all at once took up to 1.2 times
   if (device.kind != DeviceKind::cuda || problem.axes.reduced.size() < 2) return;
   const bool maps = problem.kind == RequestKind::softmax, whole = has_whole_runs(problem);
-  const bool stays = maps ? step.kernel.residency == Residency::registers && !whole
-                          : has_many_kernels(problem) && (step.kernel.scope == Scope::lanes || !whole);
+  const bool stays =
+      maps ? step.kernel.residency == Residency::registers && !whole
+           : has_many_kernels(problem) && (step.kernel.scope == Scope::lanes || !whole || looks_twice(problem.fold));
   if (!stays) return;
   const Index threads = is_half(problem) && step.launch.block <= kFewThreads ? kThreadsOfHalves : kThreadsOfRuns;
   const Index blocks = device.multiprocessors * std::max<Index>(1, threads / step.launch.block);
