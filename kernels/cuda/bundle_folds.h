@@ -1,9 +1,9 @@
 // What becomes of the rows of a bundle in shared memory, of which a lane, or a few, fold one: results, or a softmax in
 // their elements' places. `Bundle` says where the lane's packs of a row are: first(row), and apart() from each other.
 #pragma once
+#include "kernels/cuda/bundle_looks.h"
 #include "kernels/cuda/bundle_walk.h"
 #include "kernels/cuda/results.h"
-#include "kernels/cuda/row_batch.h"
 
 namespace ndfold::cuda {
 
@@ -33,22 +33,6 @@ class PacksOfRow {
 template <class A>
 inline constexpr int kKeptOfBundle = kKeptBytesOfBundle / static_cast<int>(sizeof(A));
 
-template <bool kAll, int kUnroll, class Source, class F>
-__device__ void fold_batch_of_bundle(const F& fold, const PackOf<Source>* from, int apart, Index start, Index weight,
-                                     int lanes, int count, Sequence<F, 1>& states) {
-  PackBatch<Source, kUnroll> batch;
-  batch.weight = weight;
-  batch.pitch = lanes * Source::kSize * weight;
-  batch.count = count;
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    batch.packs[u] = {};
-    if (kAll || u < count) batch.packs[u] = from[u * apart];
-    batch.starts[u] = (start + u * lanes * Source::kSize) * weight;
-  }
-  push_view<kAll, true>(fold, batch, weight > 0, states);
-}
-
 /// Every lane has kCount packs of each of its rows.
 template <int kCount, class Bundle, class F>
 __device__ void reduce_even_rows(const Arguments& step, const F& fold, const LanesOfBundle& lanes, const Bundle& bundle,
@@ -77,24 +61,13 @@ template <class Bundle, class F>
 __device__ void reduce_rows(const Arguments& step, const F& fold, const LanesOfBundle& lanes, const Bundle& bundle,
                             int rows, ResultsOfLane<F>& results) {
   using Source = typename Bundle::Source;
-  constexpr int kSize = Source::kSize, kUnroll = folds::PivotFold<F> && kSize == 1 ? 8 : kSize == 1 ? 4 : 2;
-  const Index weight = step.lane_axis.out;
+  const int common = bundle.packs() >> lanes.lane_bits;
   for (int base = 0; base < rows; base += lanes.rows_at_once) {
     const int row = base + lanes.row;
     const bool live = row < rows;
-    const auto* from = bundle.first(live ? row : 0);
-    Sequence<F, 1> states;
-    states.begin(fold);
-    int n = 0;
-    Index start = lanes.lane * kSize;
-    for (; (n + kUnroll) * lanes.lanes <= bundle.packs();
-         n += kUnroll, from += kUnroll * bundle.apart(), start += kUnroll * kSize * lanes.lanes)
-      fold_batch_of_bundle<true, kUnroll, Source>(fold, from, bundle.apart(), start, weight, lanes.lanes, kUnroll,
-                                                  states);
-    if (n * lanes.lanes < bundle.packs())
-      fold_batch_of_bundle<false, kUnroll, Source>(fold, from, bundle.apart(), start, weight, lanes.lanes,
-                                                   bundle.left(n), states);
-    const auto state = combine_lanes(fold, states.result()[0], 1, lanes.lanes);
+    const PacksInShared<Source> packs{bundle.first(live ? row : 0), bundle.apart(), common, bundle.left(0) > common};
+    const auto state =
+        fold_in_shared(fold, packs, Index{bundle.packs()} * Source::kSize, step.lane_axis.out, lanes.lane, lanes.lanes);
     results.write(fold, state, live && lanes.lane == 0);
   }
 }
@@ -104,10 +77,14 @@ template <class Bundle, class F>
 __device__ void reduce_bundle(const Arguments& step, const F& fold, const LanesOfBundle& lanes, const Bundle& bundle,
                               int rows, Index first_row) {
   ResultsOfLane<F> results(step, first_row + lanes.row, lanes.rows_at_once);
-  constexpr int kMost = Bundle::kSize == 1 ? 7 : 2;
-  const bool even = visit_count<kMost>(bundle.even_count(), [&]<int kCount>(std::integral_constant<int, kCount>) {
+  const auto fold_rows = [&]<int kCount>(std::integral_constant<int, kCount>) {
     reduce_even_rows<kCount>(step, fold, lanes, bundle, rows, results);
-  });
+  };
+  bool even;
+  if constexpr (Bundle::kSize == 1)
+    even = visit_count<1, 2, 3, 4, 5, 6, 7, 8, 16>(bundle.even_count(), fold_rows);
+  else
+    even = visit_count<1, 2>(bundle.even_count(), fold_rows);
   if (!even) reduce_rows(step, fold, lanes, bundle, rows, results);
 }
 

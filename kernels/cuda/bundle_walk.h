@@ -26,16 +26,11 @@ struct LanesOfBundle {
   }
 };
 
-/// Calls visit() with the constant that is `count`, and says so, if that is from 1 to kMost: rows of a few packs have
+/// Calls visit() with the constant that is `count`, and says so, if that is one of kCounts: rows of a few packs have
 /// loops of their own.
-template <int kMost, class Visit>
+template <int... kCounts, class Visit>
 __device__ bool visit_count(int count, const Visit& visit) {
-  if constexpr (kMost > 0) {
-    if (count == kMost) return visit(std::integral_constant<int, kMost>()), true;
-    return visit_count<kMost - 1>(count, visit);
-  } else {
-    return false;
-  }
+  return ((count == kCounts && (visit(std::integral_constant<int, kCounts>()), true)) || ...);
 }
 
 /// Asks for elements that lie one after the other, once a line of the cache.

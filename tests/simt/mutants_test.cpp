@@ -92,6 +92,7 @@ const std::vector<Case>& cases() {
        Values::mixed},
       {"odd_columns", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 75}, {75}, kDevice, Values::positive},
       {"bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {1003, 3}, {1003}, kDevice, Values::positive, 0},
+      {"uneven_bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {103, 21}, {103}, kDevice, Values::positive},
       {"spaced_bundles", reduce(ReduceOp::sum, 1), "rows_in_bundles", {103, 65}, {103}, kDevice, Values::positive},
       {"shifted", reduce(ReduceOp::sum, 0), "columns_in_block", {101, 389}, {389}, kDevice, Values::positive},
       {"joined", reduce(ReduceOp::sum, 0), "columns_in_block", {1003, 3}, {3}, kDevice, Values::positive},

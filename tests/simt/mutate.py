@@ -52,7 +52,8 @@ MUTANTS = [
      "const bool live = row < rows - 1;\n    const auto* from = bundle.first(row);", "bundles"),
     ("bundle_end", "ring.h", "i = begin + thread_of_block(); i < end;", "i = begin + thread_of_block(); i < end - 1;", "bundles"),
     ("bundle_spacing", "bundle_walk.h", "(warp & (spacing - 1))", "0 * (warp & (spacing - 1))", "spaced_bundles"),
-    ("bundle_lanes", "bundle_folds.h", "bundle.left(n), states", "bundle.left(n) - 1, states", "spaced_bundles"),
+    ("bundle_lanes", "bundle_folds.h", "bundle.left(0) > common}", "false}", "spaced_bundles"),
+    ("bundle_rest", "bundle_looks.h", "    take_rest<kMost / 2>(at, n, visit);\n", "", "uneven_bundles"),
     ("few_rows", "few_rows.h", "row < step_.reduced) fold_some", "row + 1 < step_.reduced) fold_some", "few_rows"),
     ("few_more", "few_rows.h", "fold_from<true>(kRows);", "fold_from<true>(kRows + 1);", "moments_few_half"),
     ("few_end", "few_rows.h", "&& last < columns_.left;\n      has", "&& last <= columns_.left;\n      has", "few_rows"),
@@ -264,6 +265,8 @@ KERNELS = {
     "bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
                              "folds::Sum<float>, ResultSink, Tuning>"),
     "spaced_bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
+                                    "folds::Sum<float>, ResultSink, Tuning>"),
+    "uneven_bundles": ("bundles.h", "bundles<InLine<Elements<float, float, 4>>, InLine<Elements<float, float, 1>>, "
                                     "folds::Sum<float>, ResultSink, Tuning>"),
     "whole_lines": ("whole_lines.h", "whole_lines<InLine<Elements<float, float, 4>>, folds::Sum<float>, ResultSink, "
                                      "1, Tuned<1024, 8>>"),
