@@ -101,15 +101,21 @@ class DividedLines {
   int lanes_;
 };
 
-/// Of a pack a lane has of each line; lanes that have none loaded something all the same.
+/// Of lanes that have no pack of any line: they loaded one all the same, so that nothing is a branch.
+template <class F, int kLines>
+__device__ void clear_idle(const F& fold, typename F::State (&states)[kLines], const PacksOfLine& mine) {
+  if (!mine.has_some())
+#pragma unroll
+    for (int l = 0; l < kLines; ++l) states[l] = fold.identity();
+}
+
+/// Of a pack a lane has of each line.
 template <class F, int kLines, class Batch>
 __device__ void fold_each(const F& fold, const Batch (&line)[kLines], typename F::State (&states)[kLines],
                           const PacksOfLine& mine) {
 #pragma unroll
   for (int l = 0; l < kLines; ++l) states[l] = fold_plainly<true>(fold, line[l]);
-  if (!mine.has_some())
-#pragma unroll
-    for (int l = 0; l < kLines; ++l) states[l] = fold.identity();
+  clear_idle(fold, states, mine);
 }
 
 /// What each line is looked at with again.
@@ -133,26 +139,25 @@ __device__ void find_each(const Batch (&line)[kLines], const typename F::Value (
                           const PacksOfLine& mine) {
   constexpr int kCount = Batch::kCount;
   const int first = mine.lane * kCount, turn = line[0].weight < 0 ? -1 : 1;  // of indices that fall, the last place
+  const folds::Min<int> nearer;
   bool is_ordered = true;
 #pragma unroll
   for (int l = 0; l < kLines; ++l) is_ordered = is_ordered && best[l] == best[l];
   if constexpr (PairedView<Batch>)
     if (is_ordered && turn > 0) {
 #pragma unroll
-      for (int l = 0; l < kLines; ++l)
-        places[l] = mine.has_some() ? first + first_place<true>(line[l], best[l]) : folds::Min<int>().identity();
-      return;
+      for (int l = 0; l < kLines; ++l) places[l] = first + first_place<true>(line[l], best[l]);
+      return clear_idle(nearer, places, mine);
     }
-  const folds::Min<int> nearer;
   const auto look = [&](const auto& same) {
 #pragma unroll
     for (int l = 0; l < kLines; ++l) {
       places[l] = nearer.identity();
 #pragma unroll
       for (int i = 0; i < kCount; ++i)
-        if (mine.has_some() && same(line[l].number(i), best[l]))
-          places[l] = nearer.combine(places[l], turn * (first + i));
+        if (same(line[l].number(i), best[l])) places[l] = nearer.combine(places[l], turn * (first + i));
     }
+    clear_idle(nearer, places, mine);
   };
   if (is_ordered)  // a comparison an element
     look([](auto a, auto b) { return a == b; });
@@ -180,8 +185,8 @@ class FoldedLines {
     if constexpr (kIsPivot) {
       typename F::Value firsts[kLines], seconds[kLines], pivots[kMine];
 #pragma unroll
-      for (int l = 0; l < kLines; ++l)
-        firsts[l] = mine.has_some() ? first_look<true>(fold, line[l]) : fold.pivot_fold().identity();
+      for (int l = 0; l < kLines; ++l) firsts[l] = first_look<true>(fold, line[l]);
+      clear_idle(fold.pivot_fold(), firsts, mine);
       lines.combine(fold.pivot_fold(), firsts, first_);
 #pragma unroll
       for (int l = 0; l < kMine; ++l) pivots[l] = fold.pivot(first_[l], length);
@@ -190,8 +195,8 @@ class FoldedLines {
       Around around[kLines];
       look_around(fold, firsts, length, around);
 #pragma unroll
-      for (int l = 0; l < kLines; ++l)
-        seconds[l] = mine.has_some() ? fold_plainly<true>(around[l], line[l]) : around[l].identity();
+      for (int l = 0; l < kLines; ++l) seconds[l] = fold_plainly<true>(around[l], line[l]);
+      clear_idle(Around(), seconds, mine);
       lines.combine(Around(), seconds, second_);  // sums, whatever they are around
     } else if constexpr (kIsArg) {
       typename F::Value values[kLines];
