@@ -59,28 +59,19 @@ class PlacesOfPacks<InLine<Source>, kPacks> {
 };
 
 /// Where a lane's next lines begin, if lines are one axis: at equal distances. Kept from one turn to the next, for to
-/// find them anew takes as many instructions as a pack's elements.
+/// find them anew takes as many instructions as a pack's elements; a softmax needs the registers.
 template <class Source>
 class LinesAhead {
-  using Element = typename Source::Element;
-
  public:
   __device__ LinesAhead(const Arguments& step, int first, int apart)
-      : step_(step),
-        in_pitch_(apart * step.tile.near[0].in),
-        out_pitch_(apart * step.tile.near[0].out),
-        in_(first * step.tile.near[0].in),
-        out_(first * step.tile.near[0].out) {}
+      : step_(step), pitch_(apart * step.tile.near[0].in), next_(first * step.tile.near[0].in) {}
 
-  __device__ Offsets at(int line) const { return {in_ + line * in_pitch_, out_ + line * out_pitch_, 0}; }
-  __device__ void skip(int lines) {
-    in_ += lines * step_.tile.near[0].in;
-    out_ += lines * step_.tile.near[0].out;
-  }
+  __device__ Index in(int line) const { return next_ + line * pitch_; }
+  __device__ void skip(int lines) { next_ += lines * step_.tile.near[0].in; }
 
  private:
   const Arguments& step_;
-  Index in_pitch_, out_pitch_, in_, out_;
+  Index pitch_, next_;
 };
 
 /// Lines of a lane, of which those from the tensor's end on are its first once more, or nothing.
@@ -93,9 +84,15 @@ struct LinesOfLane {
   __device__ LinesOfLane(const Arguments& step, const LinesAhead<Source>& ahead, const PacksOfLine& mine, int first,
                          int apart) {
     const int tiles = static_cast<int>(step.tiles);
-    if (step.tile.rank <= 1 && first + (kLines - 1) * apart < tiles) {  // most of all
+    if (step.tile.rank <= 1 && (kMaps || first + (kLines - 1) * apart < tiles)) {
+      const AxisNumbers& near = step.tile.near[0];
+      Offsets at = {first * near.in, first * near.out, 0};
 #pragma unroll
-      for (int l = 0; l < kLines; ++l) begin(step, mine, l, ahead.at(l), true);
+      for (int l = 0; l < kLines; ++l) {
+        begin(step, mine, l, kMaps ? at : Offsets{ahead.in(l), 0, 0}, !kMaps || first + l * apart < tiles);
+        at.in += apart * near.in;
+        at.out += apart * near.out;
+      }
     } else {
 #pragma unroll
       for (int l = 0; l < kLines; ++l) {
@@ -121,9 +118,9 @@ struct LinesOfLane {
 
  private:
   __device__ void begin(const Arguments& step, const PacksOfLine& mine, int line, const Offsets& at, bool is_there) {
-    const auto* const begin = reinterpret_cast<const typename Source::Element*>(step.in) + at.in;
-    const bool maps_nothing = kMaps && !(is_there && mine.has_some());
-    from[line] = reinterpret_cast<const PackOf<Source>*>(maps_nothing ? static_cast<const void*>(kNothing) : begin);
+    from[line] =
+        reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + at.in);
+    if (kMaps && !(is_there && mine.has_some())) from[line] = reinterpret_cast<const PackOf<Source>*>(kNothing);
     out[line] = at.out;
     live[line] = is_there;
   }
