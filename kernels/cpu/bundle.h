@@ -58,8 +58,10 @@ template <bool kLong, class FoldOf, class State, class Runs, class Watch>
                                              Watch& watch) {
   using LaneFold = std::decay_t<decltype(fold_of(0))>;
   const Help help = kLooksAgain<LaneFold> ? Help{.ahead = 2 * run.help.ahead} : run.help;
-  constexpr int kWidth = kLanes<typename LaneFold::Value>;
+  using V = typename LaneFold::Value;
+  constexpr int kWidth = kLanes<V>;
   const int count = count_of<kWidth>(runs), rest = static_cast<int>(run.length - kWidth);
+  constexpr bool kInTurn = !std::is_same_v<Watch, NoWatch> && !(kLong && std::is_same_v<Watch, SumWatch<V>>);
   State last = fold_of(0).identity();
   int i = 0;
   if constexpr (!kLong && !AsksPlaces<LaneFold>)
@@ -67,14 +69,14 @@ template <bool kLong, class FoldOf, class State, class Runs, class Watch>
       for (; i < count; ++i) last = states[i] = fold_two_vectors(fold_of(i), runs(i), rest, watch);
   for (; i < count; ++i) {
     const LaneFold fold = fold_of(i);
-    Accumulators<LaneFold, Watch, kLong ? 8 : 2, !std::is_same_v<Watch, NoWatch>> sums(fold, watch);
+    Accumulators<LaneFold, Watch, kLong ? 8 : 2, kInTurn> sums(fold, watch);
     sums.add(runs(i), run.length, help);
     last = states[i] = sums.total();
   }
   for (; i < kWidth; ++i) states[i] = last;
 }
 
-template <bool kLong, class LaneFold, class Runs>
+template <bool kLong, template <class> class Watch = NanWatch, class LaneFold, class Runs>
 typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunLength run);
 
 /// Few groups have a NaN: one function for all that have.
@@ -84,14 +86,14 @@ template <class LaneFold, class Runs>
 }
 
 /// The states of up to kLanes runs: lane i is run i's.
-template <bool kLong, class LaneFold, class Runs>
+template <bool kLong, template <class> class Watch, class LaneFold, class Runs>
 typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunLength run) {
   using V = typename LaneFold::Value;
   constexpr int kWidth = kLanes<V>;
   NoWatch nothing;
   if constexpr (PivotFold<LaneFold>) {
     const Index n = run.length;
-    const V totals = fold_group<kLong>(fold.pivot_fold(), runs, run), pivots = fold.pivot(totals, n);
+    const V totals = fold_group<kLong, Watch>(fold.pivot_fold(), runs, run), pivots = fold.pivot(totals, n);
     ScalarOf<V> pivot[kWidth];
     store(pivot, pivots);
     V around[kWidth];
@@ -100,16 +102,16 @@ typename LaneFold::State fold_group(const LaneFold& fold, const Runs& runs, RunL
   } else {
     if constexpr (HasQuick<LaneFold>) {
       V best[kWidth];
-      NanWatch<V> watch;
+      Watch<V> watch;
       fold_runs<kLong>([](int) { return Nearest<LaneFold>(); }, runs, run, best, watch);
       const V all = fold_sections<kWidth>(Nearest<LaneFold>(), best);
-      if (!any(watch.found) && !Quick<LaneFold>::has_zero(all)) return all;
+      if (!any(watch.found()) && !Quick<LaneFold>::has_zero(all)) return all;
     }
     typename LaneFold::State states[kWidth];
     if constexpr (requires { fold.with_nan(); }) {
-      NanWatch<V> watch;
+      Watch<V> watch;
       fold_runs<kLong>([&](int) { return fold; }, runs, run, states, watch);
-      if (any(watch.found)) return fold_group_with_nan(fold.with_nan(), runs, run);
+      if (any(watch.found())) return fold_group_with_nan(fold.with_nan(), runs, run);
     } else {
       fold_runs<kLong>([&](int) { return fold; }, runs, run, states, nothing);
     }
@@ -134,6 +136,7 @@ struct Bundle {
   Help help;  ///< `ahead`: from a run to the one that is asked for while it is folded
   const Index* offsets;
   int rows;
+  bool is_waited_for = false;                ///< memory waits for what is done with each line
   bool in_turns = false;                     ///< groups that lie apart are read in turns
   Index long_run_vectors = kLongRunVectors;  ///< of runs that eight accumulators fold
 
