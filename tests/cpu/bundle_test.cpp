@@ -95,6 +95,26 @@ TEST(bundle, sums_of_doubles) { expect_sums<double, double>(); }
 TEST(bundle, sums_of_halves) { expect_sums<float, simd::Half>(); }
 TEST(bundle, sums_of_brain_halves) { expect_sums<float, simd::BrainHalf>(); }
 
+// Sums that round: one behind the other, apart and listed, which are folded by other code.
+template <class A>
+void expect_same_bits() {
+  for (const Index n : kLengths) {
+    const auto value = [n](Index gap) {
+      return [n, gap](std::size_t i) {  // element j of run r, wherever that lies
+        const auto at = i < 3 ? 0 : static_cast<Index>(i) - 3, run = at / (n + gap), j = at % (n + gap);
+        return A(hash(static_cast<std::uint64_t>(run * 10000 + j)) % 100000) / 77;
+      };
+    };
+    const Runs<A, A> close(n, value(0)), apart(n + 5, value(5));
+    const auto sums = close.template folded<Sum>(n);
+    EXPECT_EQ(sums, apart.template folded<Sum>(n)) << n;
+    EXPECT_EQ(sums, close.template folded<Sum>(n, 0)) << n;
+    EXPECT_EQ(close.template folded<SumOfSquares>(n), apart.template folded<SumOfSquares>(n, 1)) << n;
+  }
+}
+
+TEST(bundle, same_bits_wherever_runs_lie) { expect_same_bits<float>(), expect_same_bits<double>(); }
+
 // NaN, zeros of both signs and infinities among ordinary values, or little else.
 template <class A>
 void expect_extrema(std::uint64_t odd_share) {
