@@ -182,7 +182,7 @@ class ArgColumns {
       std::memcpy(best + c, &value, sizeof value);
       std::memcpy(at + c, &where, sizeof where);
     });
-    if constexpr (IsLanes<V>) lost = any(watch.found);
+    if constexpr (IsLanes<V>) lost = any(watch.found());
     for (Index c = groups * kWidth; c < columns_; ++c)
       for (int k = 0; k < static_cast<int>(sizeof...(K)); ++k) {
         const A x = row[k][c];

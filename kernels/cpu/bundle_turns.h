@@ -78,13 +78,13 @@ template <bool kLong, class LaneFold, class T>
     StatesOfGroups<V, kWidth> best;
     fold_runs_in_turns<kLong>([](std::size_t, std::size_t) { return Nearest<LaneFold>(); }, groups, best, watch);
     across(Nearest<LaneFold>(), best);
-    auto uncertain = watch.found;
+    auto uncertain = watch.found();
     for (const V& one : all) uncertain = either(uncertain, equal(one, splat<V>(0)));
     return any(uncertain) ? one_by_one(fold) : all;
   } else if constexpr (requires { fold.with_nan(); }) {
     StatesOfGroups<State, kWidth> states;
     fold_runs_in_turns<kLong>([&](std::size_t, std::size_t) { return fold; }, groups, states, watch);
-    if (any(watch.found)) return one_by_one(fold);
+    if (any(watch.found())) return one_by_one(fold);
     across(fold, states);
     for (State& state : all) state = fold.found(state);
     return all;

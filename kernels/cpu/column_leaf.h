@@ -218,7 +218,7 @@ template <class LaneFold, class Rows>
       nearest_of_rows<first, ask, LaneFold>(rows, r, groups, states, watch, which);
     });
   });
-  auto uncertain = watch.found;
+  auto uncertain = watch.found();
   for (Index g = 0; g < groups; ++g) uncertain = either(uncertain, equal(states[g], splat<V>(0)));
   return !any(uncertain);
 }

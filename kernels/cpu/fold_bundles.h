@@ -161,6 +161,7 @@ void fold_bundles(const Arguments& step, const FoldParameters& parameters, Index
                      .help = {.ahead = runs_ahead<T>(length, pitch), .again = is_looked_at_again(step)},
                      .offsets = nullptr,
                      .rows = 0,
+                     .is_waited_for = is_waited_for(step),
                      .in_turns = length * Index{sizeof(A)} >= kLeastTurnBytes && are_read_in_turns<T>(step),
                      .long_run_vectors = long_run_vectors<A, T>(step)};
     Index outputs = bundle.pitched * kWidth;

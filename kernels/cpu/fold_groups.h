@@ -18,8 +18,12 @@ template <int kSlots, class LaneFold, class T>
          }));
 }
 
+/// By what a NaN is seen.
+template <template <class> class Watch>
+struct Watched {};
+
 /// Groups [g, bundle.groups) of row r.
-template <bool kLong, class LaneFold, class T>
+template <bool kLong, template <class> class Watch, class LaneFold, class T>
 [[gnu::flatten, gnu::noinline]] void fold_groups_apart(const Taking<LaneFold>& take, const Bundle<T>& bundle, Index g,
                                                        Index offset) {
   constexpr int kWidth = kLanes<typename LaneFold::Value>;
@@ -30,11 +34,11 @@ template <bool kLong, class LaneFold, class T>
       g = fold_pitched_groups_in_turns<kLong>(take, bundle, g, offset);
   const T* first = bundle.first + offset + g * kWidth * bundle.pitch;
   for (; g < bundle.pitched; ++g, first += kWidth * bundle.pitch)
-    take(g, fold_group<kLong>(fold, PitchedRuns<T>{first, bundle.pitch}, run));
+    take(g, fold_group<kLong, Watch>(fold, PitchedRuns<T>{first, bundle.pitch}, run));
   for (; g < bundle.groups; ++g) {
     const Index at = (g - bundle.pitched) * kWidth;
     const int count = static_cast<int>(std::min<Index>(bundle.others - at, kWidth));
-    take(g, fold_group<kLong>(fold, ListedRuns<T>{bundle.listed + at, offset, count}, run));
+    take(g, fold_group<kLong, Watch>(fold, ListedRuns<T>{bundle.listed + at, offset, count}, run));
   }
 }
 
@@ -61,10 +65,19 @@ void fold_groups(const LaneFold& fold, const Bundle<T>& bundle, typename LaneFol
       });
     const Index apart = packed ? bundle.pitched : 0;
     constexpr bool kMayBeLong = !AsksPlaces<LaneFold>;  // whose accumulators wait for memory, however few
-    if (kMayBeLong && bundle.length >= bundle.long_run_vectors * kLanes<V>)
-      fold_groups_apart<kMayBeLong>(take, bundle, apart, offset);
-    else
-      fold_groups_apart<false>(take, bundle, apart, offset);
+    constexpr bool kIsWatched = HasQuick<LaneFold> || AsksPlaces<LaneFold>;
+    const auto watched_by = [&]<template <class> class Watch>(Watched<Watch>) {
+      if (kMayBeLong && bundle.length >= bundle.long_run_vectors * kLanes<V>)
+        fold_groups_apart<kMayBeLong, Watch>(take, bundle, apart, offset);
+      else
+        fold_groups_apart<false, Watch>(take, bundle, apart, offset);
+    };
+    if constexpr (kIsWatched && kHasLines)
+      if (bundle.is_waited_for) {
+        watched_by(Watched<SumWatch>());
+        continue;
+      }
+    watched_by(Watched<NanWatch>());
   }
 }
 

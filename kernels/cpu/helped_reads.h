@@ -26,6 +26,9 @@ template <class T>
 /// Whether lines of a step's input are looked at again.
 inline bool is_looked_at_again(const Arguments& step) { return kHasLines && asks_from_far() && step.from_memory; }
 
+/// Whether what is done with each line of it holds memory up.
+inline bool is_waited_for(const Arguments& step) { return kAsksForRows && step.from_memory; }
+
 /// kBytes of integers that were just loaded; less than a line is not looked at again.
 template <int kBytes = kRegisterBytes, class T>
 [[gnu::always_inline]] inline void help_reading(const T* x, bool again) {

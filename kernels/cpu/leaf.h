@@ -21,7 +21,8 @@ struct Leaf {
   Segment segments[kSegments];
   int count = 0;
   Index elements = 0;
-  bool is_far = false;  ///< comes from memory, read for the first time
+  bool is_far = false;         ///< comes from memory, read for the first time
+  bool is_waited_for = false;  ///< comes from memory that waits for instructions
 };
 
 /// SIMD lanes where Eigen has packets and folds have text for them; the compiler vectorizes the integers by itself.
@@ -66,13 +67,25 @@ template <class LaneFold, class Watch, class T>
   }
 }
 
+/// Whether the quick extremum of a leaf is certain.
+template <template <class> class Watch, class LaneFold, class T>
+bool leaf_quickly(const Leaf<T>& leaf, typename LaneFold::State& nearest) {
+  Watch<typename LaneFold::Value> watch;
+  nearest = leaf_lanes(Nearest<LaneFold>(), leaf, watch);
+  return !any(watch.found()) && !Quick<LaneFold>::has_zero(nearest);
+}
+
 /// A leaf in one look, as lanes of states.
 template <class LaneFold, class T>
 typename LaneFold::State leaf_in_lanes(const LaneFold& lanes, const Leaf<T>& leaf) {
   if constexpr (HasQuick<LaneFold>) {
-    NanWatch<typename LaneFold::Value> watch;
-    const auto nearest = leaf_lanes(Nearest<LaneFold>(), leaf, watch);
-    if (!any(watch.found) && !Quick<LaneFold>::has_zero(nearest)) return nearest;
+    typename LaneFold::State nearest;
+    const auto certain = [&] {
+      if constexpr (kHasLines)
+        if (leaf.is_waited_for) return leaf_quickly<SumWatch, LaneFold>(leaf, nearest);
+      return leaf_quickly<NanWatch, LaneFold>(leaf, nearest);
+    };
+    if (certain()) return nearest;
   }
   NoWatch nothing;
   return leaf_lanes(lanes, leaf, nothing);
@@ -219,7 +232,7 @@ template <template <class> class F, class A, class T>
 typename F<A>::State arg_leaf(const F<A>& fold, const Leaf<T>& leaf, typename F<A>::State best) {
   using Lanes = typename F<LanesOf<A>>::Values;
   Leaf<T> one;
-  one.count = 1, one.is_far = leaf.is_far;
+  one.count = 1, one.is_far = leaf.is_far, one.is_waited_for = leaf.is_waited_for;
   for (int s = 0; s < leaf.count; ++s) {
     one.segments[0] = leaf.segments[s];
     best = arg_segment<F, A, T>(fold, leaf.segments[s], fold_leaf_once(typename F<A>::Values(), Lanes(), one), best);

@@ -22,13 +22,14 @@ class OneRunWalk {
         limit_(limit),
         weight_(inner(step.reduced).out),
         index_(begin * weight_),
-        is_far_(is_looked_at_again(step)) {}
+        is_far_(is_looked_at_again(step)),
+        is_waited_for_(is_waited_for(step)) {}
 
   bool next(Leaf<T>& leaf) {
     const Index n = std::min(left_, limit_);
     leaf.count = 1;
     leaf.elements = n;
-    leaf.is_far = is_far_;
+    leaf.is_far = is_far_, leaf.is_waited_for = is_waited_for_;
     leaf.segments[0] = {.start = next_, .length = n, .index = index_, .weight = weight_};
     next_ += n, left_ -= n, index_ += n * weight_;
     return n > 0;
@@ -37,7 +38,7 @@ class OneRunWalk {
  private:
   const T* next_;
   Index left_, limit_, weight_, index_;
-  bool is_far_;
+  bool is_far_, is_waited_for_;
 };
 
 }  // namespace ndfold::simd

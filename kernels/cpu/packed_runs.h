@@ -95,12 +95,12 @@ typename LaneFold::State fold_packed(const LaneFold& fold, const PackedRuns<kSlo
       const Nearest<LaneFold> nearest;
       const V all = runs.folded(
           nearest, [&](auto) { return nearest; }, here);
-      if (!any(watch.found) && !Quick<LaneFold>::has_zero(all)) return all;
+      if (!any(watch.found()) && !Quick<LaneFold>::has_zero(all)) return all;
     }
     if constexpr (AsksPlaces<LaneFold>) {
       NanWatch<V> watch;
       for (const V& one : here) watch.see(one);
-      if (any(watch.found)) return again(fold.with_nan());
+      if (any(watch.found())) return again(fold.with_nan());
       const auto placed = fold.template in_slots<kSlots>();
       return runs.folded(
           placed, [&](auto) { return placed; }, here);

@@ -33,7 +33,7 @@ States<typename LaneFold::State> leaves_in_turns(const LaneFold& lanes, const St
   if constexpr (HasQuick<LaneFold>) {
     NanWatch<typename LaneFold::Value> watch;
     const auto nearest = lanes_in_turns(Nearest<LaneFold>(), x, n, watch);
-    auto uncertain = watch.found;
+    auto uncertain = watch.found();
     for (const auto& one : nearest) uncertain = either(uncertain, equal(one, splat<typename LaneFold::Value>(0)));
     if (!any(uncertain)) return nearest;
   }

@@ -32,12 +32,13 @@ class RowWalk {
         outer_(outer(step.reduced), begin < run_.size ? 0 : begin / run_.size),
         direct_(kNeverStaged<T> || (run_.in == 1 && lies_as<T, kLoading>(type_))),
         limit_(direct_ ? limit : kChunk),
-        is_far_(direct_ && is_looked_at_again(step)) {}
+        is_far_(direct_ && is_looked_at_again(step)),
+        is_waited_for_(direct_ && is_waited_for(step)) {}
 
   bool next(Leaf<T>& leaf) {
     leaf.count = 0;
     leaf.elements = 0;
-    leaf.is_far = is_far_;
+    leaf.is_far = is_far_, leaf.is_waited_for = is_waited_for_;
     while (left_ > 0 && leaf.elements < limit_ && leaf.count < Leaf<T>::kSegments) {
       const Index n = std::min({run_.size - position_, left_, limit_ - leaf.elements});
       const std::byte* from = advance(base_, type_, outer_.in() + position_ * run_.in);
@@ -78,7 +79,7 @@ class RowWalk {
   Odometer outer_;
   bool direct_;
   Index limit_;
-  bool is_far_;
+  bool is_far_, is_waited_for_;
   alignas(64) T buffer_[kNeverStaged<T> ? 1 : kChunk];
 };
 

@@ -166,7 +166,7 @@ template <int kGroups, class LaneFold, class RowAt>
       return here;
     };
     const auto best = fold_short<kGroups>([](int) { return Nearest<LaneFold>(); }, count, watched);
-    auto uncertain = watch.found;
+    auto uncertain = watch.found();
     for (int g = 0; g < kGroups; ++g)
       uncertain = either(uncertain, equal(select(at.mine(), best.of[g], splat<V>(1)), splat<V>(0)));
     return any(uncertain) ? fold_short<kGroups>(exact, count, at) : best;
@@ -191,7 +191,7 @@ template <class Fold, bool kLast, class V, class RowAt>
   A values[kLanes<V>], places[kLanes<V>];
   store(values, best), store(places, place);
   for (Index l = 0; l < kLanes<V>; ++l) to[l] = {values[l], at.rows.index[static_cast<int>(places[l])]};
-  if (!any(watch.found)) return;
+  if (!any(watch.found())) return;
   std::fill_n(to, kLanes<V>, fold.identity());
   for (int r = 0; r < at.rows.count; ++r) {
     store(values, at(r, group));

@@ -86,6 +86,26 @@ auto fold_lanes(const NumberFold&, const LaneFold& lanes, typename LaneFold::Sta
     return states;
 }
 
+/// Of two vectors' sections: the lower halves of each side by side, or the higher ones.
+template <int kSection, int kWidth>
+struct LowHalves {
+  constexpr int operator()(int i) const {
+    return i / kSection * kSection + i % (kSection / 2) + (i / (kSection / 2) % 2 == 0 ? 0 : kWidth);
+  }
+};
+template <int kSection, int kWidth>
+struct HighHalves {
+  constexpr int operator()(int i) const { return LowHalves<kSection, kWidth>()(i) + kSection / 2; }
+};
+template <int kWidth>
+struct BitsReversed {
+  constexpr int operator()(int i) const {
+    int reversed = 0;
+    for (int bit = 1; bit < kWidth; bit *= 2) reversed = 2 * reversed + ((i & bit) != 0 ? 1 : 0);
+    return reversed;
+  }
+};
+
 /// Each of kLanes states folded over its lanes, all at once and in the order of fold_lanes(): lane i of the result is
 /// states[i]'s. On the way a state holds sections of kSection lanes, one for each output that has come together in it.
 template <int kSection, class LaneFold>
@@ -94,20 +114,34 @@ typename LaneFold::State fold_sections(const LaneFold& lanes, typename LaneFold:
     return states[0];
   } else {
     constexpr int kHalf = kSection / 2, kWidth = kLanes<typename LaneFold::Value>;
-    struct Low {
-      constexpr int operator()(int i) const {
-        return i / kSection * kSection + i % kHalf + (i / kHalf % 2 == 0 ? 0 : kWidth);
-      }
-    };
-    struct High {
-      constexpr int operator()(int i) const { return Low()(i) + kHalf; }
-    };
+    using Low = LowHalves<kSection, kWidth>;
+    using High = HighHalves<kSection, kWidth>;
     for (int i = 0; i < kHalf; ++i) {
       const auto low = each_field([](auto a, auto b) { return shuffled(a, b, Low()); }, states[i], states[i + kHalf]);
       const auto high = each_field([](auto a, auto b) { return shuffled(a, b, High()); }, states[i], states[i + kHalf]);
       states[i] = lanes.combine(low, high);
     }
     return fold_sections<kHalf>(lanes, states);
+  }
+}
+
+/// The same of state_of(0), state_of(1), …, which are made in this order: few of them are kept at a time, in registers.
+template <int kSection, int kFirst = 0, class LaneFold, class StateOf>
+[[gnu::always_inline]] inline typename LaneFold::State fold_sections_of(const LaneFold& lanes,
+                                                                        const StateOf& state_of) {
+  constexpr int kWidth = kLanes<typename LaneFold::Value>, kTwice = 2 * kSection;
+  if constexpr (kSection == kWidth) {
+    return state_of(std::integral_constant<int, kFirst>());
+  } else {
+    const auto some = fold_sections_of<kTwice, kFirst>(lanes, state_of);
+    const auto others = fold_sections_of<kTwice, kFirst + kWidth / kTwice>(lanes, state_of);
+    const auto half_of_both = [&](auto half) {
+      return each_field([](auto a, auto b) { return shuffled(a, b, decltype(half)()); }, some, others);
+    };
+    const auto all =
+        lanes.combine(half_of_both(LowHalves<kTwice, kWidth>()), half_of_both(HighHalves<kTwice, kWidth>()));
+    if constexpr (kSection > 1) return all;
+    return each_field([](auto v) { return shuffled(v, v, BitsReversed<kWidth>()); }, all);
   }
 }
 

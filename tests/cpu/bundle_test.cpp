@@ -35,6 +35,7 @@ struct Runs {
   static constexpr Index kWidth = simd::kLanes<simd::LanesOf<A>>, kGroups = 2, kOffset = 3;
   std::vector<T> memory;
   std::vector<const T*> runs;
+  bool are_waited_for = false;
 
   template <class Value>
   Runs(Index pitch, const Value& value) : memory(static_cast<std::size_t>(pitch * kWidth * kGroups + kOffset)) {
@@ -61,7 +62,8 @@ struct Runs {
                                       n,
                                       {.ahead = n},
                                       &offset,
-                                      1},
+                                      1,
+                                      are_waited_for},
                       states);
     std::vector<Number> all(static_cast<std::size_t>(kWidth * kGroups));
     for (Index g = 0; g < kGroups; ++g) simd::spread<A>(states[g], all.data() + g * kWidth);
@@ -93,6 +95,26 @@ TEST(bundle, sums_of_doubles) { expect_sums<double, double>(); }
 TEST(bundle, sums_of_halves) { expect_sums<float, simd::Half>(); }
 TEST(bundle, sums_of_brain_halves) { expect_sums<float, simd::BrainHalf>(); }
 
+// Sums that round: one behind the other, apart and listed, which are folded by other code.
+template <class A>
+void expect_same_bits() {
+  for (const Index n : kLengths) {
+    const auto value = [n](Index gap) {
+      return [n, gap](std::size_t i) {  // element j of run r, wherever that lies
+        const auto at = i < 3 ? 0 : static_cast<Index>(i) - 3, run = at / (n + gap), j = at % (n + gap);
+        return A(hash(static_cast<std::uint64_t>(run * 10000 + j)) % 100000) / 77;
+      };
+    };
+    const Runs<A, A> close(n, value(0)), apart(n + 5, value(5));
+    const auto sums = close.template folded<Sum>(n);
+    EXPECT_EQ(sums, apart.template folded<Sum>(n)) << n;
+    EXPECT_EQ(sums, close.template folded<Sum>(n, 0)) << n;
+    EXPECT_EQ(close.template folded<SumOfSquares>(n), apart.template folded<SumOfSquares>(n, 1)) << n;
+  }
+}
+
+TEST(bundle, same_bits_wherever_runs_lie) { expect_same_bits<float>(), expect_same_bits<double>(); }
+
 // NaN, zeros of both signs and infinities among ordinary values, or little else.
 template <class A>
 void expect_extrema(std::uint64_t odd_share) {
@@ -100,11 +122,12 @@ void expect_extrema(std::uint64_t odd_share) {
   const A odd[] = {L::quiet_NaN(), L::infinity(), -L::infinity(), A(0), -A(0), A(-0.5)};
   for (const Index n : kLengths)
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
-      const Runs<A, A> runs(n + static_cast<Index>(seed % 2), [&](std::size_t i) {
+      Runs<A, A> runs(n + static_cast<Index>(seed % 2), [&](std::size_t i) {
         const std::uint64_t bits = hash(seed * 100000 + i);
         const std::uint64_t first = seed % 3 == 0 ? 0 : 1;  // often without a NaN
         return bits % 100 < odd_share ? odd[first + bits / 100 % (6 - first)] : -A(1 + bits % 5);
       });
+      runs.are_waited_for = seed % 4 > 1;
       const auto largest = runs.template folded<Max>(n, static_cast<Index>(seed % 3));
       const auto smallest = runs.template folded<Min>(n, static_cast<Index>(2 - seed % 3));
       for (std::size_t r = 0; r < largest.size(); ++r) {
@@ -124,11 +147,12 @@ template <template <class> class F, class A>
 void expect_places() {
   for (const Index n : kLengths)
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
-      const Runs<A, A> runs(n + static_cast<Index>(seed % 2), [&](std::size_t i) {
+      Runs<A, A> runs(n + static_cast<Index>(seed % 2), [&](std::size_t i) {
         const std::uint64_t bits = hash(seed * 100000 + i);
         if (seed % 3 == 0 && bits % 50 == 0) return std::numeric_limits<A>::quiet_NaN();
         return seed % 4 == 1 ? -std::numeric_limits<A>::infinity() : A(bits / 64 % 5) - 2;
       });
+      runs.are_waited_for = seed % 4 > 1;
       const Index pitched = static_cast<Index>(seed % 3);
       using Lanes = simd::ArgLanes<F<simd::LanesOf<A>>>;
       const auto best = runs.template folded_by<Lanes, simd::ValueAndPlace<A>>(n, pitched);

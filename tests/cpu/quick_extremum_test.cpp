@@ -36,7 +36,7 @@ void expect_rows(Index n) {
           x[static_cast<std::size_t>(n - 1 - place / 2)] = second;
           x[static_cast<std::size_t>(place)] = first;
           simd::Leaf<T> leaf;
-          leaf.count = 1, leaf.elements = n;
+          leaf.count = 1, leaf.elements = n, leaf.is_waited_for = place % 2 == 1;
           leaf.segments[0] = {.start = x.data(), .length = n, .index = 0, .weight = 1};
           const T got = simd::fold_leaf<F, T>(F<T>(), F<simd::LanesOf<T>>(), leaf);
           ASSERT_TRUE(same(got, expected_of<F>(x.data(), n, 1)))
