@@ -137,8 +137,7 @@ double share_of_cut_runs(const Step& step) {
 double share_of_half_looks(const Step& step) {
   const bool leaves_states = step.kernel.sink == SinkKind::store_state;
   if (step.reduced.size() < 2)
-    return leaves_states ? on_stairs(kHalfStatesOfLines, run_bytes(step)) * (are_cut(step) ? kHalfStatesOfCutLines : 1)
-                         : 1;
+    return !leaves_states ? 1 : are_cut(step) ? kHalfStatesOfCutLines : on_stairs(kHalfStatesOfLines, run_bytes(step));
   if (has_cut_runs(step)) return on_stairs(kHalfShortRunsTwice, run_bytes(step)) * share_of_cut_runs(step);
   const bool powers_of_part = leaves_states && step.kernel.fold == FoldKind::logsumexp;
   return on_stairs(kHalfLooksAtRuns, run_bytes(step)) * (powers_of_part ? kHalfPowersOfPart : 1);

@@ -80,11 +80,18 @@ __device__ int find_place(const PacksInShared<Source>& packs, int first, int ste
   return nearest;
 }
 
-/// The state of a row that lanes of a warp share.
+/// The state of a row that lanes of a warp share. `looks_again`: at all of it, for a fold that does better with two
+/// looks; else batch by batch.
 template <class F, class Source>
 __device__ typename F::State fold_in_shared(const F& fold, const PacksInShared<Source>& packs, Index length,
-                                            Index weight, int lane, int lanes) {
+                                            Index weight, int lane, int lanes, bool looks_again) {
   if constexpr (folds::PivotFold<F>) {
+    if (!looks_again) {
+      Sequence<F, 1> states;
+      states.begin(fold);
+      packs.for_each_batch([&](int, const auto& batch) { push_view<true, false>(fold, batch, false, states); });
+      return combine_lanes(fold, states.result()[0], 1, lanes);
+    }
     const auto first = combine_lanes(fold.pivot_fold(), look_for_pivot(fold, packs), 1, lanes);
     const auto pivot = fold.pivot(first, length);
     const auto around = fold.around(pivot, length);

@@ -12,6 +12,7 @@ class RowsOfBundle : public PacksOfRow<Source> {
  public:
   using Element = typename Source::Element;
   using P = PackOf<Source>;
+  static constexpr bool kIsDense = true;  ///< lanes side by side find neighbours
 
   __device__ RowsOfBundle(const Arguments& step, const LanesOfBundle& lanes, Element* elements)
       : PacksOfRow<Source>(static_cast<int>(step.lane_axis.size) / Source::kSize, lanes),

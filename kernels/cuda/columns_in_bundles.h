@@ -19,6 +19,7 @@ template <class Source>
 class ColumnsOfBundle : public PacksOfRow<Source> {
  public:
   using P = PackOf<Source>;
+  static constexpr bool kIsDense = false;
   static_assert(Source::kSize == 1);
 
   __device__ ColumnsOfBundle(const Arguments& step, const LanesOfBundle& lanes, typename Source::Element* elements)

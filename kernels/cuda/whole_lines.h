@@ -59,7 +59,7 @@ class PlacesOfPacks<InLine<Source>, kPacks> {
 };
 
 /// Where a lane's next lines begin, if lines are one axis: at equal distances. Kept from one turn to the next, for to
-/// find them anew takes as many instructions as a pack's elements; a softmax needs the registers.
+/// find them anew takes as many instructions as a pack's elements. Where a lane has a line, or maps lines, they are.
 template <class Source>
 class LinesAhead {
  public:
@@ -77,6 +77,7 @@ class LinesAhead {
 /// Lines of a lane, of which those from the tensor's end on are its first once more, or nothing.
 template <class Source, int kLines, bool kMaps>
 struct LinesOfLane {
+  static constexpr bool kAhead = kLines > 1 && !kMaps;
   const PackOf<Source>* from[kLines];
   Index out[kLines];
   bool live[kLines];
@@ -84,12 +85,12 @@ struct LinesOfLane {
   __device__ LinesOfLane(const Arguments& step, const LinesAhead<Source>& ahead, const PacksOfLine& mine, int first,
                          int apart) {
     const int tiles = static_cast<int>(step.tiles);
-    if (step.tile.rank <= 1 && (kMaps || first + (kLines - 1) * apart < tiles)) {
+    if (step.tile.rank <= 1 && (!kAhead || first + (kLines - 1) * apart < tiles)) {
       const AxisNumbers& near = step.tile.near[0];
       Offsets at = {first * near.in, first * near.out, 0};
 #pragma unroll
       for (int l = 0; l < kLines; ++l) {
-        begin(step, mine, l, kMaps ? at : Offsets{ahead.in(l), 0, 0}, !kMaps || first + l * apart < tiles);
+        begin(step, mine, l, kAhead ? Offsets{ahead.in(l), 0, 0} : at, kAhead || first + l * apart < tiles);
         at.in += apart * near.in;
         at.out += apart * near.out;
       }
@@ -97,8 +98,7 @@ struct LinesOfLane {
 #pragma unroll
       for (int l = 0; l < kLines; ++l) {
         const int line = first + l * apart;
-        const Offsets there = detail::far_offsets(step, step.tile, line < tiles ? line : 0);
-        begin(step, mine, l, there, line < tiles);
+        begin(step, mine, l, detail::far_offsets(step, step.tile, line), line < tiles);
       }
     }
   }
@@ -118,10 +118,11 @@ struct LinesOfLane {
 
  private:
   __device__ void begin(const Arguments& step, const PacksOfLine& mine, int line, const Offsets& at, bool is_there) {
+    const Offsets base = is_there ? at : Offsets{};
     from[line] =
-        reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + at.in);
+        reinterpret_cast<const PackOf<Source>*>(reinterpret_cast<const typename Source::Element*>(step.in) + base.in);
     if (kMaps && !(is_there && mine.has_some())) from[line] = reinterpret_cast<const PackOf<Source>*>(kNothing);
-    out[line] = at.out;
+    out[line] = base.out;
     live[line] = is_there;
   }
 };
@@ -306,11 +307,12 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       };
       if constexpr (kLines > 1) {
         write_lines<kLines>(results, fold, batch.line, mine, length);
+        results.skip(stride);
       } else {
         const auto state = fold_line_at_once(fold, batch.line[0], length, combine);
-        results.write_later(fold, state, 0, lines.live[0] && mine.lane == 0);
+        results.write(fold, state, lines.live[0] && mine.lane == 0);
+        results.skip(stride - block);
       }
-      results.skip(stride);
     }
     lines_ahead.skip(stride);
   }

@@ -102,7 +102,7 @@ MUTANTS = [
     ("shifted_last", "shifted_columns.h", "if (inner.end > last) inner.end = last;", "", "shifted"),
     ("shifted_start", "shifted_columns.h", "within(start - panel.column)", "within(start - panel.column - 1)", "shifted"),
     ("line_packs", "lines_together.h", "return at(u) < packs;", "return at(u) < packs - 1;", "whole_lines"),
-    ("line_nothing", "lines_together.h", "states[l] = fold.identity();", "states[l] = states[l];", "whole_short"),
+    ("line_nothing", "lines_together.h", "  if (!mine.has_some())\n", "  if (mine.lane < 0)\n", "whole_short"),
     ("line_next", "lines_together.h", "lane < kShare && results.has_next(at)", "lane < kShare", "whole_short"),
     ("line_kept", "lines_together.h", "kept = odd ? some[2 * l + 1] : some[2 * l],", "kept = some[2 * l],", "whole_short"),
     ("line_told", "lines_together.h", "(first + l % kShare)", "(first)", "whole_best"),
