@@ -128,9 +128,10 @@ bool has_cut_runs(const Step& step) {
 
 double share_of_cut_runs(const Step& step) {
   if (!has_cut_runs(step)) return 1;
+  const bool half = size_bytes(step.kernel.input) == 2, twice = looks_twice(step.kernel.fold);
   const double run = static_cast<double>(step.reduced.back().size);
-  return (looks_twice(step.kernel.fold) ? on_stairs(kCutRunsTwice, run) : on_stairs(kCutRuns, run)) *
-         (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
+  if (half && twice) return on_stairs(kHalfCutRunsTwice, run);
+  return on_stairs(twice ? kCutRunsTwice : kCutRuns, run) * (half ? kHalfCutRuns : 1);
 }
 
 // Two looks at rows of 16 bits.

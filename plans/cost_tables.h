@@ -168,6 +168,8 @@ inline constexpr double kShortRunsAlone = 0.35, kWorkBesideShortRuns = 0.8;
 inline constexpr StairRow kCutRuns[] = {{40, 0.81}, {100, 0.93}, {1000, 0.95}, {1e300, 1.0}};
 inline constexpr StairRow kCutRunsTwice[] = {{40, 0.65}, {100, 0.77}, {1000, 0.90}, {1e300, 0.99}};
 inline constexpr double kHalfCutRuns = 0.90;
+/// Two looks at 16 bits, var of runs of 33 and 130 by lanes 0.50 and 0.47, of 3025 by blocks 0.90.
+inline constexpr StairRow kHalfCutRunsTwice[] = {{40, 0.52}, {200, 0.5}, {1000, 0.8}, {1e300, 0.89}};
 /// And how much longer one block waits for such rows than for whole packs: logsumexp and max f32 of [3000,33,396] with
 /// gaps, axes 0 and 2, by 33 blocks 270 and 196 us, where whole packs of as many bytes take some 120.
 inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
