@@ -126,12 +126,12 @@ bool has_cut_runs(const Step& step) {
   return rows && step.reduced.size() > 1 && are_cut(step);
 }
 
+double length_of_run(const Step& step) { return static_cast<double>(step.reduced.back().size); }
+
 double share_of_cut_runs(const Step& step) {
   if (!has_cut_runs(step)) return 1;
-  const bool half = size_bytes(step.kernel.input) == 2, twice = looks_twice(step.kernel.fold);
-  const double run = static_cast<double>(step.reduced.back().size);
-  if (half && twice) return on_stairs(kHalfCutRunsTwice, run);
-  return on_stairs(twice ? kCutRunsTwice : kCutRuns, run) * (half ? kHalfCutRuns : 1);
+  const double share = on_stairs(looks_twice(step.kernel.fold) ? kCutRunsTwice : kCutRuns, length_of_run(step));
+  return share * (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
 }
 
 // Two looks at rows of 16 bits.
@@ -139,7 +139,8 @@ double share_of_half_looks(const Step& step) {
   const bool leaves_states = step.kernel.sink == SinkKind::store_state;
   if (step.reduced.size() < 2)
     return !leaves_states ? 1 : are_cut(step) ? kHalfStatesOfCutLines : on_stairs(kHalfStatesOfLines, run_bytes(step));
-  if (has_cut_runs(step)) return on_stairs(kHalfShortRunsTwice, run_bytes(step)) * share_of_cut_runs(step);
+  if (has_cut_runs(step))
+    return on_stairs(kHalfShortRunsTwice, run_bytes(step)) * on_stairs(kHalfCutRunsTwice, length_of_run(step));
   const bool powers_of_part = leaves_states && step.kernel.fold == FoldKind::logsumexp;
   return on_stairs(kHalfLooksAtRuns, run_bytes(step)) * (powers_of_part ? kHalfPowersOfPart : 1);
 }

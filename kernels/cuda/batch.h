@@ -126,19 +126,27 @@ concept RunningFold = requires(const F fold, typename F::State s, typename F::Va
   fold.raise(s, x);
 };
 
-/// The largest of scale · x. Rounded products rise with x where the scale is positive: one of them is enough.
+/// What a fold looks for first, as `look` finds it. Of a running pivot that is the largest of scale · x: rounded
+/// products rise with x where the scale is positive, and one of them is enough, of what `Largest` finds.
+template <class Largest, class F, class Look>
+__device__ auto look_first(const F& fold, const Look& look) {
+  if constexpr (RunningFold<F>)
+    return fold.scale > 0 ? look(Largest()) * fold.scale : look(fold.pivot_fold());
+  else
+    return look(fold.pivot_fold());
+}
+
 template <bool kAll, class F, class View>
-__device__ typename F::Value largest_of(const F& fold, const View& view) {
+__device__ auto first_look(const F& fold, const View& view) {
   using A = typename F::Value;
   using Largest = std::conditional_t<PairedView<View>, folds::Max<A>, folds::ScaledMax<A>>;
-  return fold.scale > 0 ? fold_plainly<kAll>(Largest(), view) * fold.scale
-                        : fold_plainly<kAll>(fold.pivot_fold(), view);
+  return look_first<Largest>(fold, [&](const auto& of) { return fold_plainly<kAll>(of, view); });
 }
 
 template <bool kAll, class F, class View>
 __device__ void absorb(const F& fold, const View& view, typename F::State& running) {
   using A = typename F::Value;
-  const A largest = largest_of<kAll>(fold, view);
+  const A largest = first_look<kAll>(fold, view);
   if constexpr (requires { Exponent<A>::is_ordinary(largest); }) {  // without branches but for this one
     const A max = folds::any_maximum(running.max, largest);
     if (Exponent<A>::is_ordinary(max)) {
@@ -158,15 +166,6 @@ __device__ typename F::State state_of(const F& fold, const View& view, bool in_o
   if constexpr (ArgFold<F> && kMayRise)
     if (in_order) return first_best<kAll, F>(view);
   return fold_view<kAll>(fold, view);
-}
-
-/// What a fold looks for first.
-template <bool kAll, class F, class View>
-__device__ auto first_look(const F& fold, const View& view) {
-  if constexpr (RunningFold<F>)
-    return largest_of<kAll>(fold, view);
-  else
-    return fold_plainly<kAll>(fold.pivot_fold(), view);
 }
 
 /// Folds a batch into one column of a tree. kMayRise: as above.

@@ -53,14 +53,6 @@ __device__ typename F::State look_at_all(const F& fold, const PacksInShared<Sour
   return state;
 }
 
-template <class F, class Source>
-__device__ auto look_for_pivot(const F& fold, const PacksInShared<Source>& packs) {
-  using A = typename F::Value;
-  if constexpr (RunningFold<F>)  // rounded products rise with their elements
-    if (fold.scale > 0) return look_at_all(folds::Max<A>(), packs) * fold.scale;
-  return look_at_all(fold.pivot_fold(), packs);
-}
-
 /// The nearest place of an element among the lane's, numbered through the row from `first` on, `step` from pack to
 /// pack: the first, or if indices fall, minus the last.
 template <bool kFalls, class Source, class IsIt>
@@ -92,7 +84,9 @@ __device__ typename F::State fold_in_shared(const F& fold, const PacksInShared<S
       packs.for_each_batch([&](int, const auto& batch) { push_view<true, false>(fold, batch, false, states); });
       return combine_lanes(fold, states.result()[0], 1, lanes);
     }
-    const auto first = combine_lanes(fold.pivot_fold(), look_for_pivot(fold, packs), 1, lanes);
+    const auto looked =
+        look_first<folds::Max<typename F::Value>>(fold, [&](const auto& of) { return look_at_all(of, packs); });
+    const auto first = combine_lanes(fold.pivot_fold(), looked, 1, lanes);
     const auto pivot = fold.pivot(first, length);
     const auto around = fold.around(pivot, length);
     return fold.join(first, pivot, combine_lanes(around, look_at_all(around, packs), 1, lanes), length);

@@ -97,7 +97,7 @@ struct FewNumbers {
 /// as long as all else. By value: what has an address is not in registers.
 template <bool kAll, int kNumbers, class F>
 [[gnu::noinline]] __device__ PowersOfColumn absorb_alone(F fold, FewNumbers<kNumbers> numbers, PowersOfColumn column) {
-  const float largest = largest_of<kAll>(fold, numbers);
+  const float largest = first_look<kAll>(fold, numbers);
   const float from = largest > column.from + PowersOfColumn::kNear ? largest : column.from;
   if (fold.scale > 0 && PowersOfColumn::is_ordinary(from)) {
     column.measure_from(from);

@@ -67,9 +67,6 @@ concept PairedView = requires(const View view) {
   view.pairs(0);
 };
 
-template <class View>
-using PairsOf = decltype(std::declval<const View&>().pairs(0));
-
 /// The largest of a group's numbers, or the smallest.
 template <class F, PairedView View>
 __device__ float extreme_of_group(const View& view, int group) {
