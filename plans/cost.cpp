@@ -138,7 +138,7 @@ double gpu_microseconds(const Step& step, const DeviceFacts& device) {
   const double runs = run_efficiency(step);
   const double work = sharing_efficiency(step) * share_of_body(step, {waves.resident, waves.at_once});
   const bool waits_for_runs = step.kernel.body == Body::columns && runs < kShortRunsAlone;
-  const double share = kKernelShare * runs * (waits_for_runs ? std::max(work, kWorkBesideShortRuns) : work) *
+  const double share = kKernelShare * runs * (waits_for_runs ? std::max(work, work_beside_short_runs(step)) : work) *
                        waves.tail * waves.busy * cache_gain(step, bytes, device);
   const bool overlap = step.kernel.residency == Residency::ring && overlaps(step);
   const double pace = bus * share;  // of what caches keep more than the bus's

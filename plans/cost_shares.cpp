@@ -64,6 +64,17 @@ double run_bytes(const Step& step) {
   return static_cast<double>(step.reduced.back().size) * static_cast<double>(size_bytes(step.kernel.input));
 }
 
+// Of a softmax's rows: runs of less than a sector, with gaps that are nobody's, of which a line of memory has several.
+bool has_near_short_runs(const Step& step) {
+  const bool rows = maps(step) && step.kernel.body == Body::rows && step.kernel.scope != Scope::grid;
+  if (!rows || step.reduced.size() < 2 || step.reduced.back().in != 1) return false;
+  const Axis& run = step.reduced.back();
+  const Index pitch = std::abs(step.reduced[step.reduced.size() - 2].in);
+  return run_bytes(step) < kSectorBytes && pitch > run.size &&
+         pitch * static_cast<Index>(size_bytes(step.kernel.input)) <= 4 * kSectorBytes &&
+         lie_apart(step.kept, step.reduced);
+}
+
 double one_by_one(const Step& step) {
   if (travels_in_packs(step)) return 1;
   if (step.kernel.body == Body::columns) return has_even_rows(step) ? kElementsOfColumns : kElementsOfUnevenColumns;
@@ -145,10 +156,20 @@ double share_of_half_looks(const Step& step) {
   return on_stairs(kHalfLooksAtRuns, run_bytes(step)) * (powers_of_part ? kHalfPowersOfPart : 1);
 }
 
+// Rows that are no whole packs, where a merge follows.
+double share_of_states_of_lines(const Step& step) {
+  if (step.kernel.sink != SinkKind::store_state || step.reduced.size() > 1 || !are_cut(step)) return 1;
+  if (step.kernel.residency != Residency::shared) return on_stairs(kStatesOfCutLines, run_bytes(step));
+  return looks_twice(step.kernel.fold)        ? kLooksOfBundles
+         : size_bytes(step.kernel.input) == 2 ? kHalfStatesOfBundles
+                                              : kStatesOfBundles;
+}
+
 double share_of_runs(const Step& step) {
   const bool rows = step.kernel.body == Body::rows && step.kernel.source != SourceKind::states;
   const bool looks = rows && size_bytes(step.kernel.input) == 2 && looks_twice(step.kernel.fold);
-  return looks ? share_of_half_looks(step) : share_of_cut_runs(step);
+  if (looks) return share_of_half_looks(step);
+  return rows ? share_of_cut_runs(step) * share_of_states_of_lines(step) : 1;
 }
 
 // Of rows of several panels that are whole packs, but no whole sectors.
@@ -243,10 +264,14 @@ double share_of_folded_columns(const Step& step, bool half) {
   return axes * looks * (across ? kColumnsAcross : 1);
 }
 
+Index pitch_bytes(const Step& step) {
+  return std::abs(step.kept.back().in) * static_cast<Index>(size_bytes(step.kernel.input));
+}
+
 // Columns of a softmax that lie apart; every other one is read with the rest of its sector.
 double share_of_strided_columns(const Step& step, bool half) {
   if (step.kernel.source != SourceKind::strided) return 1;
-  const Index pitch = std::abs(step.kept.back().in) * static_cast<Index>(size_bytes(step.kernel.input));
+  const Index pitch = pitch_bytes(step);
   const double grid = step.kernel.scope == Scope::grid && pitch >= kSectorBytes ? kStridedInGrid : 1;
   return grid * (half ? kHalfStridedColumns : pitch < kSectorBytes ? 1 : kStridedColumns);
 }
@@ -264,15 +289,18 @@ double share_of_columns(const Step& step, bool half) {
 
 double share_of_bundles(const Step& step, bool half) {
   const bool twice = looks_twice(step.kernel.fold) || maps(step), table = step.reduced.size() > 1;
+  const double of_reduction =
+      twice ? (half ? kHalfLooksLookedUp : kLooksLookedUp) : (half ? kHalfSumsLookedUp : kSumsLookedUp);
+  const double looked_up = !table ? 1 : maps(step) ? kLookedUp : of_reduction;
   return on_stairs(kLinesInBundles, static_cast<double>(elements(step.reduced))) * (half ? kHalfLinesInBundles : 1) *
-         (twice ? kLooksInBundles : 1) * (table && maps(step) ? kLookedUp : 1);
+         (twice ? kLooksInBundles : 1) * looked_up;
 }
 
 }  // namespace
 
 // Reads and writes share the bus; the shorter of the two runs sets its pace.
 double run_efficiency(const Step& step) {
-  if (step.kernel.source == SourceKind::states) return 1;
+  if (step.kernel.source == SourceKind::states || has_near_short_runs(step)) return 1;
   if (moves_runs(step))
     return on_stairs(kCopyByRun,
                      static_cast<double>(step.kept.back().size * static_cast<Index>(size_bytes(step.kernel.input))));
@@ -280,6 +308,12 @@ double run_efficiency(const Step& step) {
   if (!writes_elements(step)) return on_stairs(kReadByRun, in.bytes) * in.used;
   const Run out = run_of(step, &Axis::out, step.kernel.output);
   return on_stairs(kCopyByRun, std::min(in.bytes, out.bytes)) * std::min(in.used, out.used);
+}
+
+double work_beside_short_runs(const Step& step) {
+  const bool far = step.kernel.scope == Scope::grid && step.kernel.source == SourceKind::strided &&
+                   pitch_bytes(step) >= kFarColumnBytes;
+  return kWorkBesideShortRuns * (far ? kStridedInGrid : 1);
 }
 
 bool passes_the_rings(const Step& step) { return step.kernel.residency == Residency::ring && share_again(step) > 0; }
@@ -342,6 +376,7 @@ double share_of_body(const Step& step, const Residents& blocks) {
   if (!maps(step)) return share_of_runs(step);
   if (step.kernel.residency == Residency::ring)
     return step.kernel.body == Body::columns ? share_of_sectors(step) * share_of_strided_columns(step, half) : 1;
+  if (has_near_short_runs(step)) return on_stairs(kNearShortRuns, run_bytes(step));
   if (step.kernel.body != Body::columns) {
     const double runs = step.reduced.size() < 2 ? 1
                                                 : share_of_short_runs(step) * share_of_shared_runs(step) *

@@ -20,6 +20,9 @@ bool passes_the_rings(const Step& step);
 /// Of contiguous runs: reads and writes share the bus; the shorter of the two runs sets its pace.
 double run_efficiency(const Step& step);
 
+/// Of what a kernel does besides, where most of a sector is read for nothing.
+double work_beside_short_runs(const Step& step);
+
 /// Of blocks that share an output.
 double sharing_efficiency(const Step& step);
 

@@ -73,6 +73,10 @@ inline constexpr StairRow kWholeRunsOfBlock[] = {{16, 0.5}, {1e300, 1.0}};  // b
 inline constexpr StairRow kShortRuns[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {1024, 0.65}, {1e300, 0.8}};
 inline constexpr StairRow kHalfShortRuns[] = {{16, 0.15}, {32, 0.2}, {64, 0.3}, {1e300, 0.28}};
 inline constexpr StairRow kWholeRuns[] = {{16, 0.2}, {32, 0.3}, {64, 0.5}, {256, 0.85}, {1e300, 1.0}};
+/// Runs with gaps of less than a line between them, by a run's bytes, beside what is asked for: softmaxes f32 of [6000,
+/// 1000,2], [70307,197,3], [1000,3000,4] and [3000,500,6] with gaps over axes 1 and 2 0.26, 0.28, 0.34 and 0.53 of a
+/// copy.
+inline constexpr StairRow kNearShortRuns[] = {{12, 0.28}, {32, 0.37}};
 /// Read twice where they are no whole packs: bf16 [24,341,16,3,196] over axes 1, 2 and 4 1.6 ms a launch, an H100.
 inline constexpr double kCutRunsAgain = 0.4, kHalfCutRunsAgain = 0.2;
 /// And the map of such rows, a line a run: in two launches those softmaxes reach 0.04 to 0.12 of a copy up to 132
@@ -112,6 +116,10 @@ inline constexpr double kColumnsInLanes = 0.6, kHalfColumnsInLanes = 0.3;
 /// 0.54, 0.64, 0.77 and 0.65, over two axes 0.45 (gpu-history.md#lines-in-bundles).
 inline constexpr StairRow kLinesInBundles[] = {{2, 0.50}, {4, 0.60}, {12, 0.75}, {1e300, 0.90}};
 inline constexpr double kHalfLinesInBundles = 0.87, kLooksInBundles = 0.88, kLookedUp = 0.65;
+/// Reductions over two axes: of [16384,3,33,33] over 1 and 3 var f32 and bf16 171 and 116 us of 51, sums 113 and 75; of
+/// [20000,5,20,40] sums 89 and 94 of 74; but var f32 of [3,768,24,80,6] over 2 and 4 33 of 27.
+inline constexpr double kLooksLookedUp = 0.65, kHalfLooksLookedUp = 0.65, kSumsLookedUp = 0.65,
+                        kHalfSumsLookedUp = 0.85;
 
 /// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside
 /// kKernelShare. A row that has no room beside the next one is finished first: 2^22 elements 0.65 of a copy.
@@ -159,17 +167,22 @@ inline constexpr double kHalfRowsInRuns = 0.72;
 
 /// Columns of a few elements, whose sectors are read mostly for nothing: what a kernel does besides hardly counts.
 /// Softmax bf16 of [16384,5,256,2] with gaps over axes 0 and 2 679 us in a grid, 0.06 of a copy, and sums bf16 of
-/// [8,256,2,10000,2] with gaps over 0, 1 and 3 541 split, of [9,8,8192,6,22] transposed over 0 and 2 261.
+/// [8,256,2,10000,2] with gaps over 0, 1 and 3 541 split, of [9,8,8192,6,22] transposed over 0 and 2 261. In a grid
+/// columns that are far from each other wait for more: f32 [70307,197,3] with gaps over 1 and 2 1132, by blocks 475;
+/// near ones do not, [4,20000,160,2] over 1 and 3 419.
 inline constexpr double kShortRunsAlone = 0.35, kWorkBesideShortRuns = 0.8;
+inline constexpr Index kFarColumnBytes = 1024;
 
 /// Reductions of runs that are no whole packs, beside kKernelShare, by elements of a run: sums of 33, 49, 777 and 3025
 /// f32 reach 0.77, 0.89, 0.90 and 0.96 of a stream, var, argmax and logsumexp 0.61, 0.73, - and 0.94; sums of 33 and 49
 /// bf16 0.68 and 0.82 (gpu.csv, and single runs in docs/performance.md).
-inline constexpr StairRow kCutRuns[] = {{40, 0.81}, {100, 0.93}, {1000, 0.95}, {1e300, 1.0}};
-inline constexpr StairRow kCutRunsTwice[] = {{40, 0.65}, {100, 0.77}, {1000, 0.90}, {1e300, 0.99}};
+inline constexpr StairRow kCutRuns[] = {{12, 0.50}, {20, 0.62}, {40, 0.81}, {100, 0.93}, {1000, 0.95}, {1e300, 1.0}};
+inline constexpr StairRow kCutRunsTwice[] = {{12, 0.40},  {20, 0.47},   {40, 0.65},
+                                             {100, 0.77}, {1000, 0.90}, {1e300, 0.99}};
 inline constexpr double kHalfCutRuns = 0.90;
-/// Two looks at 16 bits, var of runs of 33 and 130 by lanes 0.50 and 0.47, of 3025 by blocks 0.90.
-inline constexpr StairRow kHalfCutRunsTwice[] = {{40, 0.52}, {200, 0.5}, {1000, 0.8}, {1e300, 0.89}};
+/// Two looks at 16 bits, var of runs of 33, 65, 100 and 130 by lanes 0.50, 0.54, 0.70 and 0.47, of 3025 by blocks 0.90.
+inline constexpr StairRow kHalfCutRunsTwice[] = {{40, 0.52}, {80, 0.55},  {110, 0.70},
+                                                 {200, 0.5}, {1000, 0.8}, {1e300, 0.89}};
 /// And how much longer one block waits for such rows than for whole packs: logsumexp and max f32 of [3000,33,396] with
 /// gaps, axes 0 and 2, by 33 blocks 270 and 196 us, where whole packs of as many bytes take some 120.
 inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
@@ -189,6 +202,12 @@ inline constexpr double kHalfPowersOfPart = 0.86;
 inline constexpr StairRow kHalfStatesOfLines[] = {{128, 0.58},  {256, 0.64},  {512, 0.69},
                                                   {1024, 0.79}, {4096, 0.87}, {1e300, 1.0}};
 inline constexpr double kHalfStatesOfCutLines = 0.7;  // logsumexp [64,512,3025] over 0 and 2 74 us, by blocks 54
+/// Of cut lines in bundles, other folds: runs of 33 nearest first, sums f32 and bf16 89 and 57 us, logsumexp f32 101,
+/// where a warp's lanes take 79, 47 and 94.
+inline constexpr double kStatesOfBundles = 0.78, kHalfStatesOfBundles = 0.70, kLooksOfBundles = 0.73;
+/// And of lines that registers keep, by a line's bytes: of 65 f32 81 and 87 us, by runs 71 and 83, of 100 68 and 72, 64
+/// and 74, sums of 100 bf16 80 and 72.
+inline constexpr StairRow kStatesOfCutLines[] = {{300, 0.86}, {1e300, 0.96}};
 /// Rows of columns along several axes, beside those along one: [31,3,1024,196] and [3,5,3000,384] f32 over axes 0 and
 /// 2, sums 38 and 26 us, logsumexp 48 and 33, where the nearest axis first takes 26, 24, 30 and 29; of six axes of 16
 /// and 64 over 0, 2 and 4 sums 0.81 of a stream, logsumexp 0.69, argmax 0.54.
@@ -212,8 +231,8 @@ inline constexpr double kHalfFoldInRuns = 0.60;
 /// in a grid 147, 152 and 139.
 inline constexpr double kFoldInCutRuns = 0.45;
 /// By rows behind a state of a column: bf16 folds of 64 and 128 rows take 208 and 110 us of 170 MiB, of 300 and 1000 97
-/// and 83 of 144 MiB.
-inline constexpr StairRow kStatesOfFewRows[] = {{32, 0.25}, {150, 0.4}, {400, 0.75}, {1e300, 1.0}};
+/// and 83 of 144 MiB; var f32 and bf16 of [64,200,128,33] over axes 1 and 3 by columns first 114 and 128 us of 51.
+inline constexpr StairRow kStatesOfFewRows[] = {{32, 0.25}, {150, 0.4}, {250, 0.6}, {400, 0.75}, {1e300, 1.0}};
 /// By elements of a tile, that besides: sums f32 of [131072,33,9] over axes 1 and 2, 297 a tile, take 1399 us, var of
 /// [80,384,6,24,5] over 0 and 3, 400, 954, log_softmax of [6,20,63,1024,5] over 0, 1 and 4, 600, 1980.
 inline constexpr StairRow kStatesOfSmallTiles[] = {{1 << 10, 0.15}, {1 << 11, 0.3}, {1e300, 1.0}};

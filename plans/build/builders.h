@@ -70,6 +70,9 @@ bool suits_bundles(const Problem&, const DeviceFacts&);
 /// Whether lines of columns had better come in bundles.
 bool suits_columns_in_bundles(const Problem&, const DeviceFacts&);
 
+/// Whether a reduction's line of few columns, whole packs that follow one another, is long enough for a block.
+bool is_long_narrow_line(const Problem&);
+
 /// Whether lines of few columns and few rows had better be folded by lanes of a warp.
 bool suits_columns_in_lanes(const Problem&, const DeviceFacts&);
 

@@ -20,6 +20,7 @@ constexpr Index kLongLineBytes = 56 * 1024;  // of which two blocks have room fo
 constexpr Index kLongestLineBytes = 112 * 1024;  // of which one block has: a softmax's, else read from memory twice
 constexpr Index kMostOfTable = 1 << 16;          // elements of a line whose places are numbers of 16 bits
 constexpr Index kThreads = 1024;                 // of a multiprocessor
+constexpr Index kWideRowBytes = 192;             // of a line for blocks, whatever its length
 constexpr Index kPlaceBytes = 2;                 // of an element in a table of places
 
 // Cycles that a warp takes of a multiprocessor: a quarter of its instructions, or its turns at shared memory.
@@ -182,9 +183,26 @@ bool suits_blocks_of_few(const Problem& problem, const Line& line, Index bytes) 
 // Of more rows of 16 bits: sums of 64 × 64 34 and 40, of 48 × 32 55 and 40; var of 48 × 256 36 and 43, of 48 × 128 59
 // and 43; argmax of 48 × 128 55 and 77, of 48 × 64 90 and 77.
 Index width_for_blocks(const Problem& problem, const Line& line) {
-  constexpr Index kWideBytes = 192, kWideHalfBytes = 128, kWideLooksBytes = 512;
-  if (line.element_bytes != 2 || folds_an_index(problem.fold)) return kWideBytes;
+  constexpr Index kWideHalfBytes = 128, kWideLooksBytes = 512;
+  if (line.element_bytes != 2 || folds_an_index(problem.fold)) return kWideRowBytes;
   return looks_twice(problem.fold) ? kWideLooksBytes : kWideHalfBytes;
+}
+
+// And long lines, where a warp's lanes meet in few banks of shared memory: by blocks and in bundles, us of 128 MiB (an
+// H200), sums f32 of 1280 × 8 33 and 49, of 512 × 16 33 and 47, of 128 × 16 34 and 39, of 200 × 8 40 and 39; var of
+// 1280 × 8 41 and 87, of 256 × 16 40 and 48, of 128 × 16 47 and 42. Sums bf16 of 512 × 8 33 and 39, of 128 × 16 42 and
+// 39; var of 400 × 32 47 and 80, of 512 × 16 46 and 43.
+bool is_long_for_blocks(const Problem& problem, Index line_bytes, Index row_bytes) {
+  constexpr Index kLongBytes = 8 << 10, kLongLooksBytes = 16 << 10, kLongHalfLooksBytes = 24 << 10;
+  constexpr Index kWideForIndices = 32, kWideForLooks = 64;
+  if (!looks_twice(problem.fold)) return line_bytes >= kLongBytes;
+  if (size_bytes(problem.input) != 2) return line_bytes >= kLongLooksBytes;
+  return folds_an_index(problem.fold) ? row_bytes >= kWideForIndices && line_bytes >= kLongLooksBytes
+                                      : row_bytes >= kWideForLooks && line_bytes >= kLongHalfLooksBytes;
+}
+
+bool suits_blocks_of_many(const Problem& problem, const Line& line, Index bytes) {
+  return bytes >= width_for_blocks(problem, line) || is_long_for_blocks(problem, line.bytes(), bytes);
 }
 
 // Where blocks load whole vectors of neighbouring columns, or keep a softmax's columns in registers, they are sooner
@@ -201,8 +219,8 @@ bool suits_blocks(const Problem& problem, const Line& line) {
   const Index long_line = maps && !even && line.element_bytes == 2 ? kLongHalfBytes : kLongLineBytes;
   if (line.bytes() > long_line && (even || bytes >= kWideSoftmaxBytes)) return true;
   if (maps) return suits_blocks_of_softmax(line, bytes, even);
-  return even &&
-         (line.rows <= kFewRows ? suits_blocks_of_few(problem, line, bytes) : bytes >= width_for_blocks(problem, line));
+  return even && (line.rows <= kFewRows ? suits_blocks_of_few(problem, line, bytes)
+                                        : suits_blocks_of_many(problem, line, bytes));
 }
 
 }  // namespace
@@ -229,6 +247,15 @@ Verdict can_columns_in_bundles(const Problem& problem, const DeviceFacts& device
 
 bool suits_columns_in_bundles(const Problem& problem, const DeviceFacts& device) {
   return can_columns_in_bundles(problem, device).kind == Verdict::Kind::yes;
+}
+
+bool is_long_narrow_line(const Problem& problem) {
+  constexpr Index kVectorBytes = 16;
+  const std::vector<Axis>&kept = problem.axes.kept, &reduced = problem.axes.reduced;
+  if (problem.kind == RequestKind::softmax || reduced.size() != 1 || kept.back().in != 1) return false;
+  const Index row = kept.back().size * static_cast<Index>(size_bytes(problem.input));
+  return reduced.back().in == kept.back().size && row % kVectorBytes == 0 && row < kWideRowBytes &&
+         is_long_for_blocks(problem, row * reduced.back().size, row);
 }
 
 Schedule build_columns_in_bundles(const Problem& problem, const DeviceFacts& device) {

@@ -95,7 +95,7 @@ bool has_short_uneven_columns(const Problem& problem, const DeviceFacts& device)
 bool suits_columns_in_lanes(const Problem& problem, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || problem.axes.kept.empty() || problem.axes.reduced.empty()) return false;
   const Index blocks = Index{device.multiprocessors} * (device.threads_per_multiprocessor / kThreadsOfBlock);
-  if (has_few_rows(problem)) return false;
+  if (has_few_rows(problem) || is_long_narrow_line(problem)) return false;
   if (has_short_uneven_columns(problem, device)) return true;
   return lines_of(problem) > blocks &&
          problem.axes.reduced_elements() * columns_of_line(problem) <= longest_line(problem);

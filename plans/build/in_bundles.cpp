@@ -22,8 +22,8 @@ constexpr Index kThreads = 768;        // of a multiprocessor that fold short ro
 constexpr Index kFewestThreads = 64;   // of a block that folds long ones
 constexpr Index kLongestFoldedRow = 1024;  // elements; blocks read longer ones as quickly
 // Sums of 2, 3, 4, 5 and 6 bf16 take 67, 56, 76, 49 and 48 us of 2^26 in bundles, 60, 52, 47, 47 and 45 as columns, of
-// 2 and 3 f32 108 and 96, 95 and 85; of 5 f32 87 and 89.
-constexpr Index kBytesOfLane = 12, kManyOutputs = Index{1} << 22;
+// 2 and 3 f32 108 and 96, 95 and 85; of 5 f32 87 and 89. Of [2^22,2] f32 16 and 19, of [2^23,2] 30 and 27.
+constexpr Index kBytesOfLane = 12, kManyOutputs = Index{6} << 20;
 constexpr Index kFewMore = 8;             // 1/8 more turns than a block must take
 constexpr Index kThreadsOfFewRows = 128;  // a block's only rows, a warp each
 

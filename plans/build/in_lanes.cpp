@@ -19,6 +19,9 @@ constexpr Index kLongestRunsBytes = 16384;
 // Two looks at such rows: what meets in a block costs more than a warp's longer way, where there are warps enough. var
 // f32 of 8192 rows of 102 runs of 48 47 and 77 us (an H200).
 constexpr Index kLongestLooksBytes = 32768;
+// And whatever is folded of short runs: of 8192 rows sums f32 of 200 runs of 33 58 and 66 us, of 500 runs of 20 82 and
+// 104, var 84 and 128.
+constexpr Index kShortRunBytes = 256, kLongestShortRunsBytes = 49152;
 constexpr Index kWarpsOfMultiprocessor = 24;  // that registers have room for
 constexpr Index kLoadsOfCutRuns = 4;
 
@@ -71,11 +74,14 @@ bool has_rows_for_warps(const Problem& problem, const DeviceFacts& device) {
 }
 
 bool wants_warps_for_long_rows(const Problem& problem, const DeviceFacts& device) {
-  if (problem.kind != RequestKind::reduce || !has_many_kernels(problem) || !looks_twice(problem.fold)) return false;
+  if (problem.kind != RequestKind::reduce || !has_many_kernels(problem)) return false;
   if (problem.axes.reduced.size() < 2) return false;
   const Index rows = problem.inputs / problem.axes.reduced_elements(), bytes = row_bytes(problem);
-  return bytes > kLongestRowBytes && bytes <= kLongestLooksBytes &&
-         rows >= kWarpsOfMultiprocessor * device.multiprocessors;
+  const Index run_bytes = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
+  const Index longest = run_bytes <= kShortRunBytes ? kLongestShortRunsBytes
+                        : looks_twice(problem.fold) ? kLongestLooksBytes
+                                                    : 0;
+  return bytes > kLongestRowBytes && bytes <= longest && rows >= kWarpsOfMultiprocessor * device.multiprocessors;
 }
 
 Verdict can_rows_in_lanes(const Problem& problem, const DeviceFacts& device) {

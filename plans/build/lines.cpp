@@ -6,6 +6,7 @@
 #include "plans/build/geometry.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace ndfold {
@@ -150,6 +151,12 @@ Index packs_of_cut_runs(const Problem& problem, const DeviceFacts& device) {
 bool keeps_long_lines(const Problem& problem, const DeviceFacts& device) {
   if (problem.kind != RequestKind::softmax || problem.axes.reduced.empty()) return false;
   return has_whole_lines(problem, device) || (has_many_kernels(problem) && lie_one_after_the_other(problem));
+}
+
+bool lie_apart(std::span<const Axis> kept, std::span<const Axis> reduced) {
+  Index last = 0;
+  for (const Axis& axis : reduced) last += (axis.size - 1) * std::abs(axis.in);
+  return std::all_of(kept.begin(), kept.end(), [&](const Axis& axis) { return std::abs(axis.in) > last; });
 }
 
 bool has_whole_runs(const Problem& problem) {

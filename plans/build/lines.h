@@ -45,6 +45,9 @@ Index packs_of_cut_runs(const Problem&, const DeviceFacts&);
 /// cut_lines.h takes. Rows of 32 K f32 reach 0.94 of a copy so, 0.91 in shared memory; of bf16 0.71 and 0.75.
 bool keeps_long_lines(const Problem&, const DeviceFacts&);
 
+/// Whether all that an output is folded from lies closer together than one output's elements and the next one's.
+bool lie_apart(std::span<const Axis> kept, std::span<const Axis> reduced);
+
 /// Whether rows are runs of whole vectors, and so are a softmax's results.
 bool has_whole_runs(const Problem&);
 

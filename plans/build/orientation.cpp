@@ -4,6 +4,9 @@
 #include "plans/build/geometry.h"
 #include "plans/build/lines.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace ndfold {
 namespace {
 
@@ -13,6 +16,13 @@ namespace {
 constexpr Index kShortestRun = 8;
 constexpr Index kShortestCutRun = 5, kShortestCutRunOfHalves = 7;
 constexpr Index kEnoughColumns = 16;
+// Two looks at such runs of 16 bits that are rows with gaps: var of 12, 18 and 20 bf16 102, 93 and 87 us by rows, 44,
+// 56 and 60 by columns, logsumexp 86, 78 and 72, 48, 57 and 58, argmax 127, 116 and 105, 47, 59 and 60; of whole packs,
+// 8, 16 and 24, var 37, 36 and 35 by rows. Of 26 var 82 and 91, argmax of 28 90 and 93.
+constexpr Index kLongestGappedRun = 22;
+// Reductions of f32 over several axes: with gaps [64,500,100,5] over 1 and 3 69 us by rows, 91 by columns, of 6 and 7
+// 70 and 98, 79 and 109, [1000,4000,7] over 0 and 2 119 and 128.
+constexpr Index kShortestRunOfSeveral = 5;
 
 // A CPU's rows may be strided: where few columns lie side by side, reading the same lines once a column costs less than
 // lanes without work (3 columns: 7 times less; at 8 columns it is even, docs/measurements/host-panels.md). Not where
@@ -61,15 +71,37 @@ bool crosses(const Problem& problem, const DeviceFacts& device) {
                               : columns >= kEnoughColumns && problem.axes.reduced.back().size < shortest;
 }
 
+bool is_gapped_row_of_halves(const Problem& problem, const DeviceFacts& device) {
+  const Index run = problem.axes.reduced.back().size;
+  return device.kind == DeviceKind::cuda && problem.kind == RequestKind::reduce && size_bytes(problem.input) == 2 &&
+         looks_twice(problem.fold) && problem.axes.reduced.size() == 1 && run <= kLongestGappedRun &&
+         run % pack_of(problem.input) != 0 && problem.axes.kept.back().size >= kEnoughColumns;
+}
+
+// Whether all that an output is folded from lies closer together than one output's elements and the next one's, in runs
+// too short for packs: softmaxes f32 of [70307,197,3], [20000,300,4] and [6000,1000,2] with gaps over axes 1 and 2 take
+// 298, 118 and 107 us by rows, 387, 198 and 256 by columns, of [2,1025,15,100,7] over 2, 3 and 4 156 and 264; the first
+// one's sum 255 and 411.
+bool are_windows(const Problem& problem, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda || size_bytes(problem.input) < 4 || problem.axes.reduced.size() < 2) return false;
+  const bool along = problem.kind == RequestKind::reduce || problem.axes.reduced.back().out == 1;
+  return along && lie_apart(problem.axes.kept, problem.axes.reduced);
+}
+
 bool prefers_rows(const Problem& problem, const DeviceFacts& device) {
   if (problem.axes.kept.empty()) return true;
   if (suits_bundles(problem, device) || suits_lines(problem, device)) return true;
   if (!problem.innermost_is_reduced()) return is_narrow(problem, device);
   if (crosses(problem, device)) return false;
+  if (is_gapped_row_of_halves(problem, device)) return false;
   const Index run = problem.axes.reduced.back().size;
   const Index shortest = size_bytes(problem.input) == 2 ? kShortestCutRunOfHalves : kShortestCutRun;
   if (run >= shortest && packs_of_cut_runs(problem, device) > 0) return true;
-  return run >= kShortestRun || bundles_runs(problem, device) || problem.axes.kept.back().size < kEnoughColumns;
+  const bool of_several = device.kind == DeviceKind::cuda && problem.kind == RequestKind::reduce &&
+                          size_bytes(problem.input) >= 4 && problem.axes.reduced.size() > 1;
+  if (of_several && run >= kShortestRunOfSeveral) return true;
+  return run >= kShortestRun || are_windows(problem, device) || bundles_runs(problem, device) ||
+         problem.axes.kept.back().size < kEnoughColumns;
 }
 
 }  // namespace
