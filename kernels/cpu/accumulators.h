@@ -95,6 +95,10 @@ class SumWatch {
     int k = 0;
     ((sums_[k % kSums] = sums_[k % kSums] + others, ++k), ...);
   }
+  template <class... Vs>
+  [[gnu::always_inline]] void see_sum(Vs... others) {
+    see(others...);
+  }
   Mask<ScalarOf<V>> found() const {
     const V all = (sums_[0] + sums_[1]) + (sums_[2] + sums_[3]);
     return unordered(all, all);

@@ -77,7 +77,7 @@ class ArgColumns {
     const auto add_some = [&](auto at_once) {
       with_asking(columns_ * Index{sizeof(A)}, [&](auto ask) {
         if (from < count)
-          each_rows<at_once()>(count - from,
+          each_rows<at_once()>(count - from, true,
                                [&](auto, int r, auto which) { lost = add_rows<ask>(rows, from + r, which) || lost; });
       });
     };

@@ -54,6 +54,9 @@ template <class Fold>
 inline constexpr bool kTakesLong = false;
 template <class V>
 inline constexpr bool kTakesLong<RaisedSum<V>> = true;
+/// Whether a line takes more than a few instructions.
+template <class V, class Rows, class Fold>
+inline constexpr bool kHasLongLines = kAreConverted<V, Rows> || kTakesLong<Fold>;
 
 /// Calls work(g) for each group, two at a time: memory likes two lines side by side better than one. If it is to, it
 /// asks for both in kCount rows that come later first. Rows from far have a loop of their own, which asks for the next:
@@ -77,18 +80,37 @@ template <int kCount, bool kAsk, Index kWidth, bool kIsLong, class Rows, class W
   if (g < groups) work(g);
 }
 
-/// Calls work(r, integral constant of how many) for all of `count` rows, the first of which begin.
-template <int kCount, class Work>
-[[gnu::always_inline]] inline void each_rows(int count, Work&& work) {
+/// Calls work(whether they begin, r, integral constant of how many) for all of `count` rows: the first do, if `begins`.
+/// kCount at a time, then kRest, then one.
+template <int kCount, int kRest = kCount, class Work>
+[[gnu::always_inline]] inline void each_rows(int count, bool begins, Work&& work) {
   using Many = std::make_integer_sequence<int, kCount>;
+  using Rest = std::make_integer_sequence<int, kRest>;
   using One = std::make_integer_sequence<int, 1>;
   int r = 0;
-  if (count < kCount)
-    work(std::true_type(), r++, One());
-  else
-    work(std::true_type(), r, Many()), r += kCount;
+  if (begins) {
+    if (count >= kCount)
+      work(std::true_type(), r, Many()), r += kCount;
+    else if (count >= kRest)
+      work(std::true_type(), r, Rest()), r += kRest;
+    else
+      work(std::true_type(), r++, One());
+  }
   for (; r + kCount <= count; r += kCount) work(std::false_type(), r, Many());
+  if (kRest < kCount)
+    for (; r + kRest <= count; r += kRest) work(std::false_type(), r, Rest());
   for (; r < count; ++r) work(std::false_type(), r, One());
+}
+
+/// Calls work(integral constants: whether to ask for later rows; how many rows are read side by side) for rows of so
+/// many bytes. kIsLong: a line takes more than a few instructions.
+template <bool kIsLong, class Rows, class Work>
+void with_reading(const Rows& rows, Index bytes, const Work& work) {
+  with_asking(bytes, [&](auto ask) {
+    if constexpr (!ask() && !kIsLong)
+      if (come_in_fours(rows)) return work(ask, std::integral_constant<int, kRowsTogether>());
+    work(ask, std::integral_constant<int, kRowsAtOnce>());
+  });
 }
 
 /// Rows of integers, side by side: a loop that the compiler makes lanes of.
@@ -117,29 +139,40 @@ template <bool kFirst, class Fold, class Rows, class State, int... K>
   fold_numbers<kFirst>(fold, columns - done, states + done, (rows.row(r + K) + done)...);
 }
 
-/// All of them together in the first place, pairwise.
-template <std::size_t kCount, class State, class Combine>
+/// Each kTogether of them, or all, in the first place of these, pairwise.
+template <std::size_t kTogether = ~std::size_t{}, std::size_t kCount, class State, class Combine>
 [[gnu::always_inline]] inline void meet_by_halves(State (&some)[kCount], const Combine& combine) {
-  for (std::size_t half = kCount / 2; half > 0; half /= 2)
-    for (std::size_t k = 0; k < half; ++k) some[k] = combine(some[k], some[k + half]);
+  constexpr std::size_t kSome = std::min(kTogether, kCount);
+  for (std::size_t half = kSome / 2; half > 0; half /= 2)
+    for (std::size_t first = 0; first < kCount; first += kSome)
+      for (std::size_t k = first; k < first + half; ++k) some[k] = combine(some[k], some[k + half]);
 }
 
-/// Some rows from r on of whole groups, pairwise, into `states`; to them when kFirst, as they hold nothing yet.
+/// Rows that are folded pairwise before they meet a state: of long lines as many as are read (sums of [8192,4096] bf16
+/// axis 0 on a Zen 5: 35 GB/s, 31 by fours).
+constexpr int rows_together(bool have_long_lines) { return have_long_lines ? kRowsAtOnce : kRowsTogether; }
+
+/// Some rows from r on of whole groups into `states`, some of them pairwise; to them when kFirst, as they hold nothing
+/// yet.
 template <bool kFirst, bool kAsk, class FoldOf, class Rows, class State, int... K>
 void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups, State* __restrict states,
                     std::integer_sequence<int, K...>) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
   constexpr int kCount = sizeof...(K);
+  constexpr bool kLong = kHasLongLines<V, Rows, std::decay_t<decltype(fold_of(0))>>;
+  constexpr int kTogether = rows_together(kLong);
   if constexpr (IsLanes<V>) {
     const decltype(rows.row(0)) row[kCount] = {rows.row(r + K)...};
     const auto fold_group = [&](Index g) {
       const auto fold = fold_of(g);
+      const auto combine = [&](State a, State b) { return fold.combine(a, b); };
       State some[kCount] = {fold.map(load<V>(row[K] + g * kLanes<V>), 0)...};
-      meet_by_halves(some, [&](State a, State b) { return fold.combine(a, b); });
-      states[g] = kFirst ? some[0] : fold.combine(states[g], some[0]);
+      meet_by_halves<kTogether>(some, combine);
+      State state = kFirst ? some[0] : combine(states[g], some[0]);
+      for (int k = kTogether; k < kCount; k += kTogether) state = combine(state, some[k]);
+      states[g] = state;
     };
-    constexpr bool kIsLong = kAreConverted<V, Rows> || kTakesLong<std::decay_t<decltype(fold_of(0))>>;
-    each_together<kCount, kAsk, kLanes<V>, kIsLong>(rows, r, groups, fold_group);
+    each_together<kCount, kAsk, kLanes<V>, kLong>(rows, r, groups, fold_group);
   } else {
     if (kCount == kRowsAtOnce && are_guessed_from_far(rows))
       return fold_numbers_from_far<kFirst>(fold_of(0), rows, r, groups, states, std::integer_sequence<int, K...>());
@@ -147,19 +180,21 @@ void fold_some_rows(const FoldOf& fold_of, const Rows& rows, int r, Index groups
   }
 }
 
-/// states[g] = fold of the rows in column group g. `fold_of(g)` may differ from group to group (a pivot).
+/// states[g] = fold of the rows in column group g, and unless it begins of what is there. `fold_of(g)` may differ from
+/// group to group (a pivot).
 template <class FoldOf, class Rows, class State>
 [[gnu::flatten, gnu::noinline]] void fold_columns_once(const FoldOf& fold_of, const Rows& rows, int count,
-                                                       Index columns, State* __restrict states) {
+                                                       Index columns, State* __restrict states, bool begins = true) {
   using V = typename std::decay_t<decltype(fold_of(0))>::Value;
   const Index whole = columns / kLanes<V>, groups = ColumnPlace<V>::groups(columns);
-  with_asking(columns * static_cast<Index>(sizeof(ScalarOf<V>)), [&](auto ask) {
-    each_rows<kRowsAtOnce>(count, [&](auto first, int r, auto which) {
+  constexpr bool kLong = kHasLongLines<V, Rows, std::decay_t<decltype(fold_of(0))>>;
+  with_reading<kLong>(rows, columns * static_cast<Index>(sizeof(ScalarOf<V>)), [&](auto ask, auto at_once) {
+    each_rows<at_once(), rows_together(kLong)>(count, begins, [&](auto first, int r, auto which) {
       fold_some_rows<first, ask>(fold_of, rows, r, whole, states, which);
     });
   });
   for (Index g = whole; g < groups; ++g) {
-    states[g] = fold_of(g).identity();
+    if (begins) states[g] = fold_of(g).identity();
     for (int r = 0; r < count; ++r)
       states[g] = fold_of(g).combine(states[g], fold_of(g).map(load_columns<V>(rows.row(r), g, columns), 0));
   }
@@ -189,9 +224,9 @@ struct RowsFrom {
 };
 
 /// Some rows from r on into the quick extrema of whole groups.
-template <bool kFirst, bool kAsk, class LaneFold, class Rows, int... K>
-void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::Value* __restrict states,
-                     NanWatch<typename LaneFold::Value>& watch, std::integer_sequence<int, K...>) {
+template <bool kFirst, bool kAsk, class LaneFold, class Rows, class Watch, int... K>
+void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::Value* __restrict states, Watch& watch,
+                     std::integer_sequence<int, K...>) {
   using Quick = Quick<LaneFold>;
   using V = typename LaneFold::Value;
   constexpr int kCount = sizeof...(K);
@@ -207,18 +242,28 @@ void nearest_of_rows(const Rows& rows, int r, Index groups, typename LaneFold::V
   watch = seen;
 }
 
+/// Quick extrema of whole groups of lanes; whether a NaN went by, or infinities of both signs. Where few rows are read
+/// side by side memory is waited for, and masks would hold it up.
+template <class LaneFold, bool kAsk, int kAtOnce, class Rows>
+[[gnu::always_inline]] inline auto look_for_extrema(const Rows& rows, int count, Index groups,
+                                                    typename LaneFold::Value* __restrict states) {
+  using V = typename LaneFold::Value;
+  std::conditional_t<kAtOnce == kRowsTogether, SumWatch<V>, NanWatch<V>> watch;
+  each_rows<kAtOnce>(count, true, [&](auto first, int r, auto which) {
+    nearest_of_rows<first, kAsk, LaneFold>(rows, r, groups, states, watch, which);
+  });
+  return watch.found();
+}
+
 /// Quick extrema of whole groups of lanes; whether they are certain.
 template <class LaneFold, class Rows>
 [[gnu::flatten, gnu::noinline]] bool column_extrema(const Rows& rows, int count, Index groups,
                                                     typename LaneFold::Value* __restrict states) {
   using V = typename LaneFold::Value;
-  NanWatch<V> watch;
-  with_asking(groups * static_cast<Index>(sizeof(V)), [&](auto ask) {
-    each_rows<kRowsAtOnce>(count, [&](auto first, int r, auto which) {
-      nearest_of_rows<first, ask, LaneFold>(rows, r, groups, states, watch, which);
-    });
+  Mask<ScalarOf<V>> uncertain;
+  with_reading<kAreConverted<V, Rows>>(rows, groups * static_cast<Index>(sizeof(V)), [&](auto ask, auto at_once) {
+    uncertain = look_for_extrema<LaneFold, ask(), at_once()>(rows, count, groups, states);
   });
-  auto uncertain = watch.found();
   for (Index g = 0; g < groups; ++g) uncertain = either(uncertain, equal(states[g], splat<V>(0)));
   return !any(uncertain);
 }
@@ -241,10 +286,15 @@ void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Ind
   if (whole * kWidth < columns) exact(whole, std::max<Index>(columns - kWidth, 0), std::min(kWidth, columns));
 }
 
-/// The same for any fold: two looks when it has a pivot.
+/// Rows of which one look is enough, the next ones of a leaf that need not begin.
+template <class LaneFold>
+inline constexpr bool kGoesOn = !PivotFold<LaneFold> && !HasQuick<LaneFold>;
+
+/// The same for any fold: two looks when it has a pivot. Some leaves may go on.
 template <class LaneFold, class Rows>
 void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index columns,
-                      typename LaneFold::State* states, const PivotScratch<typename LaneFold::Value>& scratch) {
+                      typename LaneFold::State* states, const PivotScratch<typename LaneFold::Value>& scratch,
+                      [[maybe_unused]] bool begins = true) {
   if constexpr (PivotFold<LaneFold>) {
     const Index groups = ColumnPlace<typename LaneFold::Value>::groups(columns);
     fold_columns_once([&](Index) { return fold.pivot_fold(); }, rows, count, columns, scratch.totals);
@@ -264,7 +314,7 @@ void fold_column_leaf(const LaneFold& fold, const Rows& rows, int count, Index c
     fold_columns_quickly(fold, rows, count, columns, states);
   } else {
     (void)scratch;
-    fold_columns_once([&](Index) { return fold; }, rows, count, columns, states);
+    fold_columns_once([&](Index) { return fold; }, rows, count, columns, states, begins);
   }
 }
 

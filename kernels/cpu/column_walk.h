@@ -46,7 +46,7 @@ struct ColumnBlock {
   static Index state_pitch(const Arguments& step) { return step.outputs_side_by_side ? 1 : step.parts; }
 };
 
-/// The rows of a leaf: up to kLeafRows of them, as T, side by side for `columns` columns from `first` on.
+/// The rows of a leaf, as T, side by side for `columns` columns from `first` on.
 template <class T, Loading kLoading>
 class ColumnRows {
  public:
@@ -69,9 +69,10 @@ class ColumnRows {
         are_from_memory_(direct_ && elements(step.kept) * elements(step.reduced) > kNear / Index{sizeof(T)}),
         are_past_caches_(direct_ && step.past_caches) {}
 
-  /// Moves on to the next leaf; its number of rows, 0 at the end.
-  int next() {
-    const int rows = static_cast<int>(std::min(left_, kLeafRows));
+  /// Moves on to the next rows, at most as many as kLongLeafRows; how many they are, 0 at the end. Of rows that are
+  /// staged kLeafRows at a time.
+  int next(Index most = kLeafRows) {
+    const int rows = static_cast<int>(std::min(left_, direct_ ? most : std::min(most, kLeafRows)));
     for (int r = 0; r < rows;) {
       const auto stretch = reduced_.next(rows - r);
       const std::byte* at = advance(from_, type_, stretch.in);
@@ -141,8 +142,8 @@ class ColumnRows {
   bool direct_;
   int ahead_, count_ = 0;
   bool are_from_memory_, are_past_caches_;
-  const T* row_[kLeafRows + kMostAhead];
-  Index index_[kLeafRows];
+  const T* row_[kLongLeafRows + kMostAhead];
+  Index index_[kLongLeafRows];
   alignas(64) T buffer_[kNeverStaged<T> ? 1 : kLeafRows * kStagedColumns];
 };
 

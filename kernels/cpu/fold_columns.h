@@ -12,23 +12,43 @@
 
 namespace ndfold::simd {
 
+/// Rows of a leaf: of what is looked at twice no more than caches keep.
+template <class LaneFold>
+inline constexpr Index kRowsOfLeaf = PivotFold<LaneFold> ? kLeafRows : kLongLeafRows;
+
+/// Arrays of the tree: leaves of rows that are staged are short.
+template <class LaneFold>
+int levels_of(Index rows) {
+  return ColumnTree<LaneFold>::levels_for((rows + kLeafRows - 1) / kLeafRows);
+}
+
+/// The next leaf into `leaf`; false at the end. A leaf that cannot go on ends with the rows that come together.
+template <class LaneFold, class Rows>
+bool next_leaf(const LaneFold& lanes, Rows& rows, Index columns, typename LaneFold::State* leaf,
+               const PivotScratch<typename LaneFold::Value>& pivots) {
+  Index folded = 0;
+  do {
+    const int count = rows.next(kRowsOfLeaf<LaneFold> - folded);
+    if (count == 0) break;
+    fold_column_leaf(lanes, rows, count, columns, leaf, pivots, folded == 0);
+    folded += count;
+  } while (kGoesOn<LaneFold> && folded < kRowsOfLeaf<LaneFold>);
+  return folded > 0;
+}
+
 /// The states of all `reduced` rows, a leaf and its tree at a time; they lie in the scratch.
 template <class LaneFold, class Rows>
 typename LaneFold::State* fold_rows_of_columns(const LaneFold& lanes, Rows& rows, Index reduced, Index columns,
                                                Scratch& scratch, const PivotScratch<typename LaneFold::Value>& pivots) {
   using State = typename LaneFold::State;
   const Index groups = ColumnPlace<typename LaneFold::Value>::groups(columns);
-  const int levels = ColumnTree<LaneFold>::levels_for((reduced + kLeafRows - 1) / kLeafRows);
   State* leaf = scratch.take<State>(groups);
   if (reduced <= kLeafRows) {
-    fold_column_leaf(lanes, rows, rows.next(), columns, leaf, pivots);
+    next_leaf(lanes, rows, columns, leaf, pivots);
     return leaf;
   }
-  ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * levels), groups);
-  while (const int count = rows.next()) {
-    fold_column_leaf(lanes, rows, count, columns, leaf, pivots);
-    tree.push(leaf);
-  }
+  ColumnTree<LaneFold> tree(lanes, scratch.take<State>(groups * levels_of<LaneFold>(reduced)), groups);
+  while (next_leaf(lanes, rows, columns, leaf, pivots)) tree.push(leaf);
   return tree.result();
 }
 
@@ -59,7 +79,7 @@ void fold_panel(const Arguments& step, const FoldParameters& parameters, const C
   using State = typename LaneFold::State;
   using Rows = ColumnRows<T, kLoading>;
   const auto lanes = make_fold<LaneFold>(parameters);
-  const int levels = ColumnTree<LaneFold>::levels_for((block.end - block.begin + kLeafRows - 1) / kLeafRows);
+  const int levels = levels_of<LaneFold>(block.end - block.begin);
   constexpr Index kPivots = PivotFold<LaneFold> ? 3 : 0;
   const Index most = strip_bytes<LaneFold>(step, block.end - block.begin) / Index{sizeof(ScalarOf<V>)};
   const Index fit = std::min(columns_that_fit<State, V>(levels, kPivots), most);

@@ -86,7 +86,7 @@ template <int kGroups, class FoldOf, class RowAt>
   using State = typename std::decay_t<decltype(fold_of(0))>::State;
   OfGroups<State, kGroups> all;
   each_rows<kRowsAtOnce>(
-      count, [&](auto first, int r, auto which) __attribute__((always_inline)) {
+      count, true, [&](auto first, int r, auto which) __attribute__((always_inline)) {
         const auto some = fold_short_rows<kGroups>(fold_of, at, r, which);
         for (int g = 0; g < kGroups; ++g) {
           State state = some.of[g];
