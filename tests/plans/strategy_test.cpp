@@ -67,6 +67,15 @@ Request of_turned_lines() {
   return reduce_of(ReduceOp::sum, std::move(view), {0}, kH200);
 }
 
+// So many elements between the lines of the last axis.
+ViewDesc with_gaps(DType type, Dims sizes, Index gap) {
+  const Index last = sizes.back();
+  sizes.back() += gap;
+  ViewDesc view = dense(type, std::move(sizes));
+  view.sizes.back() = last;
+  return view;
+}
+
 std::vector<Chosen> chosen_rows() {
   return {
       {"nothing", sum_of({0, 4}, {0}, kHost)},
@@ -81,6 +90,12 @@ std::vector<Chosen> chosen_rows() {
       {"rows_in_lanes", reduce_of(ReduceOp::argmax, dense(DType::bf16, {671088, 100}), {1}, kH200)},
       {"rows_in_lanes", reduce_of(ReduceOp::logsumexp, dense(DType::bf16, {64, 64, 64, 256}), {1, 3}, kH200)},
       {"rows_in_block", reduce_of(ReduceOp::var, dense(DType::bf16, {64, 512, 3025}), {0, 2}, kH200)},
+      {"rows_in_lanes", reduce_of(ReduceOp::max, dense(DType::f32, {512, 31, 128, 33}), {1, 3}, kH200)},
+      {"rows_in_lanes", reduce_of(ReduceOp::sum, dense(DType::f32, {64, 500, 128, 20}), {1, 3}, kH200)},
+      {"rows_in_lanes", reduce_of(ReduceOp::sum, with_gaps(DType::f32, {50000, 100, 4}, 24), {1, 2}, kH200)},
+      {"rows_in_lanes", reduce_of(ReduceOp::var, with_gaps(DType::bf16, {kMillion, 16}, 24), {1}, kH200)},
+      {"rows_in_lanes", reduce_of(ReduceOp::var, with_gaps(DType::bf16, {kMillion, 28}, 24), {1}, kH200)},
+      {"rows_in_block", softmax_of(with_gaps(DType::f32, {70307, 197, 3}, 24), {1, 2}, kH200)},
       {"rows_in_block", reduce_of(ReduceOp::argmax, dense(DType::f16, {5125, 10000}), {1}, kH200)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kH200)},
       {"rows_in_block", softmax_of({16384, 4096}, {1}, kHost)},
@@ -94,6 +109,8 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_bundles", reduce_of(ReduceOp::var, dense(DType::f16, {100000, 2, 80, 2, 2}), {1, 3}, kA100)},
       {"columns_in_bundles", reduce_of(ReduceOp::argmax, dense(DType::bf16, {174762, 3, 128}), {1}, kH200)},
       {"columns_in_bundles", reduce_of(ReduceOp::var, dense(DType::bf16, {16384, 64, 64}), {1}, kH200)},
+      {"columns_in_bundles", sum_of({40000, 100, 8}, {1}, kH200)},
+      {"columns_in_bundles", reduce_of(ReduceOp::var, dense(DType::f32, {16384, 128, 16}), {1}, kH200)},
       {"columns_in_bundles", softmax_of({kMillion, 5, 3}, {1}, kH200)},
       {"columns_in_bundles", softmax_of({4096, 1025, 17}, {1}, kH200)},
       {"columns_in_lanes", reduce_of(ReduceOp::sum, dense(DType::i32, {kMillion, 65, 3}), {1}, kH200)},
@@ -106,6 +123,10 @@ std::vector<Chosen> chosen_rows() {
       {"columns_in_block", reduce_of(ReduceOp::argmax, dense(DType::bf16, {524288, 8, 16}), {1}, kH200)},
       {"columns_in_block", reduce_of(ReduceOp::sum, dense(DType::bf16, {16384, 64, 64}), {1}, kH200)},
       {"columns_in_block", sum_of({kMillion, 16, 16}, {1}, kH200)},
+      {"columns_in_block", sum_of({4096, 1280, 8}, {1}, kH200)},
+      {"columns_in_block", reduce_of(ReduceOp::var, dense(DType::f32, {4096, 512, 16}), {1}, kH200)},
+      {"columns_in_block", reduce_of(ReduceOp::argmax, dense(DType::bf16, {8192, 512, 16}), {1}, kH200)},
+      {"columns_in_block", reduce_of(ReduceOp::var, with_gaps(DType::bf16, {kMillion, 18}, 24), {1}, kH200)},
       {"columns_in_block", stepped_columns()},
       {"columns_in_block", softmax_of({64, 512, 4096}, {1}, kH200)},
       {"columns_in_block", softmax_of({2048, 1500, 16}, {1}, kH200)},
