@@ -286,7 +286,7 @@ void fold_columns_quickly(const LaneFold& fold, const Rows& rows, int count, Ind
   if (whole * kWidth < columns) exact(whole, std::max<Index>(columns - kWidth, 0), std::min(kWidth, columns));
 }
 
-/// Rows of which one look is enough, the next ones of a leaf that need not begin.
+/// Whether a leaf may be folded some rows at a time: where one look is enough, and certain.
 template <class LaneFold>
 inline constexpr bool kGoesOn = !PivotFold<LaneFold> && !HasQuick<LaneFold>;
 
