@@ -200,9 +200,7 @@ double share_of_columns(const Step& step, bool half) {
 
 double share_of_bundles(const Step& step, bool half) {
   const bool twice = looks_twice(step.kernel.fold) || maps(step), table = step.reduced.size() > 1;
-  const double of_reduction =
-      twice ? (half ? kHalfLooksLookedUp : kLooksLookedUp) : (half ? kHalfSumsLookedUp : kSumsLookedUp);
-  const double looked_up = !table ? 1 : maps(step) ? kLookedUp : of_reduction;
+  const double looked_up = !table ? 1 : half && !twice ? kHalfSumsLookedUp : kLookedUp;
   return on_stairs(kLinesInBundles, static_cast<double>(elements(step.reduced))) * (half ? kHalfLinesInBundles : 1) *
          (twice ? kLooksInBundles : 1) * looked_up;
 }

@@ -118,8 +118,7 @@ inline constexpr StairRow kLinesInBundles[] = {{2, 0.50}, {4, 0.60}, {12, 0.75},
 inline constexpr double kHalfLinesInBundles = 0.87, kLooksInBundles = 0.88, kLookedUp = 0.65;
 /// Reductions over two axes: of [16384,3,33,33] over 1 and 3 var f32 and bf16 171 and 116 us of 51, sums 113 and 75; of
 /// [20000,5,20,40] sums 89 and 94 of 74; but var f32 of [3,768,24,80,6] over 2 and 4 33 of 27.
-inline constexpr double kLooksLookedUp = 0.65, kHalfLooksLookedUp = 0.65, kSumsLookedUp = 0.65,
-                        kHalfSumsLookedUp = 0.85;
+inline constexpr double kHalfSumsLookedUp = 0.85;
 
 /// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside
 /// kKernelShare. A row that has no room beside the next one is finished first: 2^22 elements 0.65 of a copy.

@@ -37,6 +37,12 @@ bool are_guessed_from_far(const Rows& rows) {
   return asks_from_far() && come_from_far(rows);
 }
 
+/// The same where each line takes more than a few instructions.
+template <class Rows>
+bool are_waited_for(const Rows& rows) {
+  return !kReadsInTurns && come_from_far(rows);
+}
+
 /// Whether it had better read no more rows side by side than are folded together: a Zen 5, where they are whole pages
 /// apart. Loops for sums of f32 of 4096, 5120 and 6144 columns 45, 37 and 39 GB/s eight at once, 49, 40 and 42 four at
 /// once, maxima 39, 33 and 34, 42, 35 and 37; but of 4000, 4608 and 7000 columns sums 49, 47 and 46, 48, 45 and 44.
@@ -44,11 +50,6 @@ template <class Rows>
 bool come_in_fours(const Rows& rows) {
   constexpr Index kPage = 4096;
   return kAsksForRows && come_from_far(rows) && (rows.row(1) - rows.row(0)) * Index{sizeof(*rows.row(0))} % kPage == 0;
-}
-/// The same where each line takes more than a few instructions.
-template <class Rows>
-bool are_waited_for(const Rows& rows) {
-  return !kReadsInTurns && come_from_far(rows);
 }
 
 /// Calls work(integral constant of the nearest cache that lines are asked into, as __builtin_prefetch has it).

@@ -20,6 +20,7 @@ constexpr Index kLongLineBytes = 56 * 1024;  // of which two blocks have room fo
 constexpr Index kLongestLineBytes = 112 * 1024;  // of which one block has: a softmax's, else read from memory twice
 constexpr Index kMostOfTable = 1 << 16;          // elements of a line whose places are numbers of 16 bits
 constexpr Index kThreads = 1024;                 // of a multiprocessor
+constexpr Index kVectorBytes = 16;               // a block's load of neighbouring columns
 constexpr Index kWideRowBytes = 192;             // of a line for blocks, whatever its length
 constexpr Index kPlaceBytes = 2;                 // of an element in a table of places
 
@@ -212,7 +213,7 @@ bool suits_blocks_of_many(const Problem& problem, const Line& line, Index bytes)
 // 31. Of lines that one block alone has room for, f32 of 1500 × 16 and 5 × 5000, blocks reach 0.89 and 0.81 of a copy
 // (docs/measurements/gpu-history.md#lines-in-bundles).
 bool suits_blocks(const Problem& problem, const Line& line) {
-  constexpr Index kVectorBytes = 16, kWideSoftmaxBytes = 128, kLongHalfBytes = 72 * 1024;
+  constexpr Index kWideSoftmaxBytes = 128, kLongHalfBytes = 72 * 1024;
   if (line.kept.back().in != 1 || line.reduced.size() != 1) return false;
   const Index bytes = line.kept.back().size * line.element_bytes;
   const bool even = bytes % kVectorBytes == 0, maps = problem.kind == RequestKind::softmax;
@@ -250,7 +251,6 @@ bool suits_columns_in_bundles(const Problem& problem, const DeviceFacts& device)
 }
 
 bool is_long_narrow_line(const Problem& problem) {
-  constexpr Index kVectorBytes = 16;
   const std::vector<Axis>&kept = problem.axes.kept, &reduced = problem.axes.reduced;
   if (problem.kind == RequestKind::softmax || reduced.size() != 1 || kept.back().in != 1) return false;
   const Index row = kept.back().size * static_cast<Index>(size_bytes(problem.input));

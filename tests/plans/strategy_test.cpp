@@ -44,12 +44,19 @@ Request transposed(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost) 
   return softmax_of(std::move(view), std::move(axes), device);
 }
 
+// So many elements between the lines of the last axis.
+ViewDesc with_gaps(DType type, Dims sizes, Index gap) {
+  const Index last = sizes.back();
+  sizes.back() += gap;
+  ViewDesc view = dense(type, std::move(sizes));
+  view.sizes.back() = last;
+  return view;
+}
+
 // The first three of every four.
 Request of_three_channels(Dims sizes, AxisSet axes, const DeviceFacts& device = kHost, ReduceOp op = ReduceOp::sum) {
-  sizes.back() = 4;
-  ViewDesc view = dense(DType::f32, std::move(sizes));
-  view.sizes.back() = 3;
-  return reduce_of(op, std::move(view), std::move(axes), device);
+  sizes.back() = 3;
+  return reduce_of(op, with_gaps(DType::f32, std::move(sizes), 1), std::move(axes), device);
 }
 
 // Kept axes that are neighbours, and whose results are not.
@@ -65,15 +72,6 @@ Request of_turned_lines() {
   std::swap(view.sizes[2], view.sizes[3]);
   std::swap(view.strides[2], view.strides[3]);
   return reduce_of(ReduceOp::sum, std::move(view), {0}, kH200);
-}
-
-// So many elements between the lines of the last axis.
-ViewDesc with_gaps(DType type, Dims sizes, Index gap) {
-  const Index last = sizes.back();
-  sizes.back() += gap;
-  ViewDesc view = dense(type, std::move(sizes));
-  view.sizes.back() = last;
-  return view;
 }
 
 std::vector<Chosen> chosen_rows() {
