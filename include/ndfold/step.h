@@ -102,7 +102,7 @@ enum class Residency : std::uint8_t {
 /// The numbers that a tuning row decides.
 struct Tuning {
   int threads = 1;         ///< of a block
-  int lanes_per_row = 1;   ///< rows: lanes that share a row
+  int lanes_per_row = 1;   ///< rows: lanes that share a row; columns of few rows: of a block, those that share a column
   int vector_bytes = 16;   ///< of one load
   int unroll = 1;          ///< independent loads in flight a lane; rows that lanes take at a time, when they share none
   int panel_bytes = 0;     ///< columns: contiguous bytes of kept axis that a block takes

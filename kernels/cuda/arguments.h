@@ -44,9 +44,6 @@ constexpr int spaced_lanes(int lanes) { return lanes < 8 ? lanes : lanes | 1; }
 /// Shared bytes in which the states of columns meet, at most: blocks have them without asking (column_sharers.h).
 inline constexpr Index kMostMeetingBytes = 40 * 1024;
 
-/// Rows of columns that one lane folds alone. Plans reckon with the same number (plans/build/geometry.cpp).
-inline constexpr Index kFewRows = 32;
-
 /// Divides 0 ≤ n < 2^63: the high word of n · multiplier, shifted (Granlund and Montgomery 1994); and n < 2^31 with
 /// words half as wide. By 1: multipliers 0.
 struct Divider {

@@ -1,4 +1,5 @@
 // Which kernels may take a step: how its buffers lie, before one is chosen.
+#include <ndfold/few_rows.h>
 #include <ndfold/kept_columns.h>
 
 #include "kernels/cuda/catalog.h"
@@ -11,9 +12,6 @@
 namespace ndfold::cuda {
 namespace {
 
-// Rows of 16-bit columns whose packs begin anywhere: plans reckon with the same numbers (plans/build/geometry.h).
-constexpr Index kFewRowsAnywhere = 16, kMostRowsAnywhere = 512;
-
 // What few_rows.h does with speed; it takes the rest column by column.
 bool has_few_rows(const Step& step) {
   const KernelKey& key = step.kernel;
@@ -21,7 +19,7 @@ bool has_few_rows(const Step& step) {
                             ? key.output == DType::i64
                             : key.output == key.accumulate || key.output == DType::bf16 || key.output == DType::f16;
   return key.scope == Scope::block && key.sink == SinkKind::store && step.parts == 1 && step.repeat == 1 && is_usual &&
-         product_of(step.reduced) <= kFewRows;
+         product_of(step.reduced) <= kFewRows && key.tuning.lanes_per_row == 1;
 }
 
 // Whether a fold's rows begin elsewhere in a pack from one to the next.

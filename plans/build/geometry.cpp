@@ -4,6 +4,7 @@
 
 #include "plans/build/lines.h"
 #include "plans/build/steps.h"
+#include "plans/typing.h"
 
 #include <algorithm>
 #include <bit>
@@ -94,15 +95,44 @@ bool begin_anywhere(const Step& step) {
          has_many_kernels(fold, key.input, key.accumulate) && has_uneven_rows(step) && step.kept.back().in == 1;
 }
 
-// Whether a lane takes all rows of its columns: of several axes blocks look up where rows lie, and share them.
+// Whether a lane may take all rows of its columns: of several axes blocks look up where rows lie, and share them.
 bool are_few_rows(const Step& step) {
   return step.reduced.size() < 2 && elements(step.reduced) <= (begin_anywhere(step) ? kFewRowsAnywhere : kFewRows);
+}
+
+// Rows that a lane takes alone in any case. Few lanes take more of them one batch after another, and fewer
+// multiprocessors have any; but what meets in a block costs more the larger it is. Of whole packs, us alone and shared:
+// sum f32 of [12,16384] 2.6 and 2.2, argmax of [20,16384] 5.9 and 6.1, of 32 rows 7.1 and 5.2, var of them 4.7 and 4.9.
+Index rows_alone(const Step& step) {
+  constexpr Index kRows = 8, kRowsOfIndices = 24, kSmallState = 8;
+  const KernelKey& key = step.kernel;
+  if (has_uneven_rows(step) || step.kept.back().in != 1) return kRows;
+  if (folds_an_index(key.fold)) return kRowsOfIndices;
+  return state_bytes(key.fold, key.accumulate) <= kSmallState ? kRows : kFewRows;
+}
+
+// Whether lanes of a block share few rows all the same: where lanes that take all would be few. Sums f32 of
+// [32,16384] 3.9 and 2.4 us, of 65 536 4.7 and 3.8, of 262 144 10.6 and 10.5; of [20,262144] 7.9 and 9.1. But not where
+// a block has a narrow line: [512,12,64] over axis 1 2.7 and 4.7.
+bool share_few_rows(const Step& step, const DeviceFacts& device) {
+  constexpr Index kFewLanes = 256;  // of a device has one, times rows
+  const Index rows = elements(step.reduced);
+  if (step.kept.empty() || !are_few_rows(step) || rows <= rows_alone(step)) return false;
+  const Index size = step.kept.back().size, lines = elements(step.kept) / size;
+  const Index packs = ceil_divide(size * element_bytes(step), step.kernel.tuning.vector_bytes);
+  const Index room = Index{device.multiprocessors} * device.threads_per_multiprocessor;
+  return lines * packs * kFewLanes <= room * rows && (packs >= device.lanes || lines == 1);
+}
+
+// Whether a lane of a GPU takes all rows of its columns.
+bool takes_all_rows(const Step& step, const DeviceFacts& device) {
+  return are_few_rows(step) && !share_few_rows(step, device);
 }
 
 // Whether lanes of a GPU's block share rows of columns, a pack each.
 bool share_whole_packs(const Step& step, const DeviceFacts& device) {
   const bool dense = device.kind == DeviceKind::cuda && !step.kept.empty() && step.kernel.source == SourceKind::dense;
-  return dense && !are_few_rows(step) && (!has_uneven_rows(step) || loads_across(step));
+  return dense && !takes_all_rows(step, device) && (!has_uneven_rows(step) || loads_across(step));
 }
 
 // Bodies without a fold share out their elements. Lanes of a map take several loads behind one another, but where
@@ -230,7 +260,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   const Index size = step.kept.back().size, outer = elements(step.kept) / size;
   const Index resident = Index{device.multiprocessors} * (device.threads_per_multiprocessor / step.launch.block);
   Index together = 1;  // panels of a block
-  if (!are_few_rows(step)) {
+  if (!takes_all_rows(step, device)) {
     const auto rows_of_lane = [&] {
       return elements(step.reduced) * tuning.panel_bytes / tuning.vector_bytes / step.launch.block;
     };
@@ -290,7 +320,8 @@ void leave_lanes_alone(Step& step, const DeviceFacts& device) {
 void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   constexpr Index kFewestLanes = 16, kMostLanes = 64;
   if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
-  if (step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows) return;
+  const bool few = step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows;
+  if (few && !share_few_rows(step, device)) return;
   const Axis columns = step.kept.back();
   const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
   const Index threads = std::min(step.launch.block, device.threads_per_block);
@@ -312,6 +343,13 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   }
   panel_bytes = static_cast<int>(panel * element_bytes(step));
   step.launch.grid[1] = elements(step.kept) / columns.size * panels(step);
+}
+
+void note_sharers_of_few_rows(Step& step, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda || !share_few_rows(step, device)) return;
+  const Tuning& tuning = step.kernel.tuning;
+  const Index across = ceil_power_of_two(ceil_divide(tuning.panel_bytes, tuning.vector_bytes));
+  step.kernel.tuning.lanes_per_row = static_cast<int>(std::max<Index>(1, step.launch.block / across));
 }
 
 Index resident_blocks(const Step& step, const DeviceFacts& device) {

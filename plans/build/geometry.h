@@ -1,6 +1,7 @@
 // How a step lies on a device: launch limits, resident blocks, and where a softmax's elements wait.
 #pragma once
 #include <ndfold/device.h>
+#include <ndfold/few_rows.h>
 
 #include "plans/schedule.h"
 
@@ -57,12 +58,6 @@ Index ceil_power_of_two(Index value);
 /// Elements that a lane of a GPU loads at once.
 inline Index pack_of(DType type) { return 16 / static_cast<Index>(size_bytes(type)); }
 
-/// So many rows of a column one lane of a GPU folds alone, as in kernels/cuda/arguments.h.
-inline constexpr Index kFewRows = 32;
-/// And of 16-bit columns whose packs begin anywhere: of more, loads of words are quicker than loads of elements, up to
-/// so many rows along one axis; beyond, packs of slots whose rows begin alike are (kernels/cuda/shifted_columns.h).
-inline constexpr Index kFewRowsAnywhere = 16, kMostRowsAnywhere = 512;
-
 /// Columns of rows that follow one another which a block of a GPU joins, at most (kernels/cuda/joined_rows.h).
 inline constexpr Index kMostJoinedColumns = 256;
 
@@ -78,7 +73,7 @@ bool are_rows_anywhere(std::span<const Axis> reduced, Index columns);
 /// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.
 bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device);
 
-/// Panels of a reduction's columns, as wide as leaves enough of them to keep the device busy. Of few rows, which lanes
+/// Panels of a reduction's columns, as wide as leaves enough of them to keep the device busy. Of few rows that lanes
 /// fold alone: several packs a lane, and a block takes several panels where they are narrow.
 void fit_panels(Step& step, const DeviceFacts& device);
 
@@ -94,6 +89,9 @@ void leave_lanes_alone(Step& step, const DeviceFacts& device);
 /// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than
 /// a power of two of lanes has, for packs begin up to so much before their panel (kernels/cuda/shifted_columns.h).
 void fit_uneven_rows(Step& step, const DeviceFacts& device);
+
+/// Notes how many lanes of a block share the few rows of a column; 1 where each takes all of them.
+void note_sharers_of_few_rows(Step& step, const DeviceFacts& device);
 
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share
 /// an output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.

@@ -82,6 +82,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
     fit_block(step, device);
     leave_lanes_alone(step, device);
     if (!loads_across(step)) fit_uneven_rows(step, device);
+    note_sharers_of_few_rows(step, device);
   }
   return {.steps = {step}};
 }

@@ -130,8 +130,9 @@ Schedule build(std::string_view strategy, Body body, const Problem& problem, con
 
 // Whether a reduction is so small that it is a matter of barriers, of which a cluster's costs a fifth of a grid's.
 bool is_quick(const Step& step, const DeviceFacts& device) {
-  const bool one_by_one = step.kernel.body == Body::columns && has_uneven_rows(step);
-  return !one_by_one && tile_bytes(step) <= batch_bytes(step.kernel.tuning) * kMostBatches &&
+  const bool columns = step.kernel.body == Body::columns;
+  if (columns && (has_uneven_rows(step) || elements(step.reduced) <= kFewRows)) return false;
+  return tile_bytes(step) <= batch_bytes(step.kernel.tuning) * kMostBatches &&
          step.launch.grid[1] * step.parts <= device.multiprocessors;
 }
 

@@ -69,6 +69,29 @@ TEST(Geometry, FewRowsOfSeveralAxesHaveSmallBlocks) {
   EXPECT_EQ(of_one.grid[1], 21840 / 8) << "lines side by side";
 }
 
+// Lanes that take all rows of their columns are too few where columns are: then lanes of a block share them, but not
+// where blocks had a narrow line each, or large states to bring together.
+TEST(Geometry, FewRowsAreSharedWhereLanesAreFew) {
+  const auto sharers = [](ReduceOp op, const std::vector<Index>& sizes, DType type = DType::f32) {
+    const AxisSet axes{sizes.size() == 2 ? 0 : 1};
+    Request request = test::reduce_of(op, dense(type, sizes), axes, kH200);
+    request.options.strategy = "columns_in_block";
+    return test::plan(request).schedule.steps.front().kernel.tuning.lanes_per_row;
+  };
+  EXPECT_EQ(sharers(ReduceOp::sum, {32, 16384}), 2);
+  EXPECT_EQ(sharers(ReduceOp::sum, {32, 16383}), 4) << "packs begin elsewhere in each row";
+  EXPECT_EQ(sharers(ReduceOp::sum, {20, 1024}), 16);
+  EXPECT_EQ(sharers(ReduceOp::sum, {32, 1 << 18}), 1) << "lanes enough";
+  EXPECT_EQ(sharers(ReduceOp::sum, {8, 1024}), 1) << "one batch of loads";
+  EXPECT_GT(sharers(ReduceOp::sum, {16, 32, 1000}), 1);
+  EXPECT_EQ(sharers(ReduceOp::sum, {512, 12, 64}), 1) << "a narrow line each";
+  EXPECT_GT(sharers(ReduceOp::sum, {12, 16383}, DType::bf16), 1);
+  EXPECT_EQ(sharers(ReduceOp::argmax, {20, 16384}), 1);
+  EXPECT_GT(sharers(ReduceOp::argmax, {32, 16384}), 1);
+  EXPECT_EQ(sharers(ReduceOp::var, {32, 16384}), 1) << "three numbers a column";
+  EXPECT_GT(sharers(ReduceOp::var, {20, 16383}), 1) << "elements one by one";
+}
+
 TEST(Geometry, GpuGridsAreCutAndCpuTasksAreNot) {
   Step step = columns_step(4, 4);
   step.launch.grid = {Index{1} << 40, Index{1} << 40, 1};

@@ -11,7 +11,8 @@ DeviceFacts one_block() {
   return device;
 }
 
-void reduce(ReduceOp op, DType type, DType output, const Sizes& sizes, Layout layout, Index shift, Tally& tally) {
+void reduce(ReduceOp op, DType type, DType output, const Sizes& sizes, Layout layout, Index shift, Tally& tally,
+            const DeviceFacts& device = one_block()) {
   const AxisSet axes{sizes.size() == 2 ? 0 : 1};
   for (const std::string strategy : {"columns_in_block", "copy"}) {
     SCOPED_TRACE(::testing::Message() << name(op) << ' ' << name(type) << "→" << name(output) << ' '
@@ -22,7 +23,7 @@ void reduce(ReduceOp op, DType type, DType output, const Sizes& sizes, Layout la
     fill(in, op == ReduceOp::argmax ? Values::ties : Values::mixed);
     if (op == ReduceOp::logsumexp)  // the power of a number that is not there would be all of the sum
       for (const Index place : in.elements()) in.set(place, in.get(place) - 300);
-    run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, one_block(), strategy, tally);
+    run_forced(ReduceSpec{.op = op, .axes = axes}, in, out, device, strategy, tally);
   }
 }
 
@@ -62,6 +63,24 @@ TEST(few_rows, narrow_panels_side_by_side) {
         for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax})
           reduce(op, DType::f32, default_output(op, DType::f32), {37, rows, columns}, layout, rows % 3, tally);
   EXPECT_EQ(tally.strategies["columns_in_block"], 180);
+}
+
+TEST(few_rows, shared_where_lanes_are_few) {
+  const DeviceFacts device = small(DeviceFacts::h200(), 4);
+  constexpr std::pair<ReduceOp, DType> kSubjects[] = {
+      {ReduceOp::sum, DType::f32},       {ReduceOp::sum, DType::bf16},       {ReduceOp::argmax, DType::f32},
+      {ReduceOp::argmax, DType::bf16},   {ReduceOp::var, DType::f32},        {ReduceOp::var, DType::f16},
+      {ReduceOp::logsumexp, DType::f32}, {ReduceOp::logsumexp, DType::bf16},
+  };
+  Tally tally;
+  for (const Index rows : {9, 16, 25, 32})
+    for (const Index columns : {640, 643})
+      for (const auto& [op, type] : kSubjects) {
+        const DType output = op == ReduceOp::argmax ? DType::i64 : op == ReduceOp::sum ? type : DType::f32;
+        reduce(op, type, output, {rows, columns}, Layout::row_major, rows % 3, tally, device);
+      }
+  reduce(ReduceOp::sum, DType::f32, DType::f32, {3, 20, 200}, Layout::padded, 1, tally, device);
+  EXPECT_EQ(tally.strategies["columns_in_block"], 65);
 }
 
 }  // namespace
