@@ -27,6 +27,8 @@ constexpr Index kReadOnceColumns = 256;             // rows of a softmax: fewer 
 constexpr Index kReadForState = 256;                // bytes of elements for each of a state: it is written and read
 constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
+constexpr Index kLittle = 10 * 1024;                // elements of a multiprocessor: one block, for fewer meet sooner
+constexpr Index kStatesAtOnce = 128;                // of a column, that a warp merges (kernels/cuda/scopes.h)
 constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
 constexpr Index kManyOutputs = 1024;                // whose states are too few for a block each
 constexpr Index kStatesOfWarp = 1024;               // more of one output are a block's
@@ -77,8 +79,16 @@ bool merges_sooner(const Problem& problem, const Step& fold, const DeviceFacts& 
          reading_microseconds(fold, device) > 2 * device.launch_microseconds;
 }
 
+// Whether so little is read that blocks wait longer for each other than for memory. Sums f32 of 4 MiB by one block of a
+// multiprocessor instead of two: [8192,128] axis 0 5.8 to 4.8 us, [2048,511] 7.4 to 6.1, everything 4.6 to 4.3; of 16
+// MiB 7.6 to 8.7.
+bool is_little(const Step& whole, const DeviceFacts& device) {
+  return elements(whole.kept) * elements(whole.reduced) < kLittle * device.multiprocessors;
+}
+
 // Blocks of a multiprocessor that do not wait for each other may be as many as registers have room for.
 Index blocks_of_multiprocessor(const Problem& problem, const Step& whole, const DeviceFacts& device) {
+  if (is_little(whole, device)) return 1;
   if (!merges_sooner(problem, whole, device) || whole.reduced.size() > 1) return kBlocksOfMultiprocessor;
   return std::max<Index>(kBlocksOfMultiprocessor, loads_of_long_lines(problem, device).threads / whole.launch.block);
 }
@@ -95,7 +105,8 @@ Step with_loads_of_lines(Step step, const Problem& problem, const DeviceFacts& d
 Index parts_of_tile(const Step& whole, Index tiles, Index blocks, const DeviceFacts& device) {
   constexpr Index kMore = 16, kMany = 64;
   constexpr double kWorthMore = 1.15, kNearTheBest = 1.05, kLaunches = 4;
-  const Index fewest = std::max<Index>(1, device.multiprocessors * blocks / tiles);
+  Index fewest = std::max<Index>(1, device.multiprocessors * blocks / tiles);
+  if (whole.kernel.body == Body::columns && is_little(whole, device)) fewest = std::min(fewest, kStatesAtOnce);
   const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
   const Index resident = resident_blocks(whole, device);
   // The last of rows that take turns have the bus for themselves: 535 of 50 257 f32 take 29 (sum) to 36 us (argmax), in

@@ -30,6 +30,17 @@ TEST(Split, LeavesNoMultiprocessorWaiting) {
   EXPECT_EQ(blocks_of(little[0]), 133);
 }
 
+// Of little each multiprocessor has a block, and of one tile no more than whose states a warp reads at once.
+TEST(Split, FewBlocksMeetOverLittle) {
+  const auto blocks = [](Dims sizes, int axis) {
+    return blocks_of(split(reduce_of(ReduceOp::sum, dense(DType::f32, std::move(sizes)), {axis}))[0]);
+  };
+  EXPECT_EQ(blocks({8192, 127}, 0), 128);
+  EXPECT_EQ(blocks({2048, 511}, 0), 9 * 14) << "nine panels";
+  EXPECT_EQ(blocks({1, 1 << 20}, 1), 132);
+  EXPECT_GT(blocks({131072, 65}, 0), 250);
+}
+
 // 545 tiles that leave some waiting: but six parts of a tile would have 11 rows a lane, and 16 states to meet over.
 TEST(Split, PartsHaveRowsEnoughForTheirMeeting) {
   const auto steps = split(reduce_of(ReduceOp::var, dense(DType::f32, {1056, 34848}), {0}));
