@@ -2,6 +2,7 @@
 
 #include <ndfold/travelling.h>
 
+#include "plans/build/fit_columns.h"
 #include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
 #include "plans/build/steps.h"

@@ -1,5 +1,7 @@
 // columns_in_bundles: short lines that lie one after the other, with all that is reduced within a line: brought into
 // shared memory by the bundle, where a lane, or a few of a warp, fold an output, whichever axes those are.
+#include <ndfold/few_rows.h>
+
 #include "plans/build/builders.h"
 #include "plans/build/bundles.h"
 #include "plans/build/lines.h"

@@ -1,6 +1,9 @@
 // columns_in_lanes: lines have few columns and few rows, and there are many of them. Lanes of a warp fold a panel of a
 // line; a block takes many panels side by side.
+#include <ndfold/few_rows.h>
+
 #include "plans/build/builders.h"
+#include "plans/build/fit_columns.h"
 #include "plans/build/geometry.h"
 #include "plans/build/lines.h"
 #include "plans/build/orientation.h"

@@ -1,11 +1,8 @@
 // How a step lies on a device: launch limits, resident blocks, and where a softmax's elements wait.
 #pragma once
 #include <ndfold/device.h>
-#include <ndfold/few_rows.h>
 
 #include "plans/schedule.h"
-
-#include <span>
 
 namespace ndfold {
 
@@ -40,6 +37,9 @@ void settle_partly(Step& step, Index room);
 /// The share of its elements that a softmax reads again: all, none, or what settle_partly() left without room.
 double share_again(const Step& step);
 
+/// Of what a step reads.
+Index element_bytes(const Step& step);
+
 /// Bytes of elements that one block folds: a row, a panel, or its part of one; a line of columns in bundles.
 Index tile_bytes(const Step& step);
 
@@ -57,41 +57,6 @@ Index ceil_power_of_two(Index value);
 
 /// Elements that a lane of a GPU loads at once.
 inline Index pack_of(DType type) { return 16 / static_cast<Index>(size_bytes(type)); }
-
-/// Columns of rows that follow one another which a block of a GPU joins, at most (kernels/cuda/joined_rows.h).
-inline constexpr Index kMostJoinedColumns = 256;
-
-/// Whether packs of a row of columns begin elsewhere in the next.
-bool has_uneven_rows(const Step& step);
-
-/// Whether such a step folds packs of 16 bits, which are loaded wherever they begin (kernels/cuda/load_across.h).
-bool loads_across(const Step& step);
-
-/// Whether rows of so many columns are taken so, rather than by one lane, joined or shifted.
-bool are_rows_anywhere(std::span<const Axis> reduced, Index columns);
-
-/// Whether panels of so many bytes may be halved, so that more multiprocessors of a GPU have one.
-bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, const DeviceFacts& device);
-
-/// Panels of a reduction's columns, as wide as leaves enough of them to keep the device busy. Of few rows that lanes
-/// fold alone: several packs a lane, and a block takes several panels where they are narrow.
-void fit_panels(Step& step, const DeviceFacts& device);
-
-/// Threads of a block that folds such panels of a reduction: half as many while lanes would have few rows, for what
-/// meets in a block costs more than they do, and as long as enough threads are left to keep the device busy.
-void fit_block(Step& step, const DeviceFacts& device);
-
-/// Of a reduction that looks twice, where lanes are many, each takes all rows of its columns, for then nobody meets:
-/// var bf16 of 100, 128 and 200 rows 53, 44 and 50 us by two to four lanes, 43, 37 and 40 by one, of 256 42 and 42.
-void leave_lanes_alone(Step& step, const DeviceFacts& device);
-
-/// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
-/// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than
-/// a power of two of lanes has, for packs begin up to so much before their panel (kernels/cuda/shifted_columns.h).
-void fit_uneven_rows(Step& step, const DeviceFacts& device);
-
-/// Notes how many lanes of a block share the few rows of a column; 1 where each takes all of them.
-void note_sharers_of_few_rows(Step& step, const DeviceFacts& device);
 
 /// Brings every launch within the limits of a GPU. Its grids may be smaller than the work: in x (the blocks that share
 /// an output) and in y (outputs, or panels of them) blocks stride. A CPU's grids count tasks and have no limit.

@@ -1,5 +1,6 @@
 // rows_in_block and columns_in_block: one block folds an output, or a panel of outputs, alone.
 #include "plans/build/builders.h"
+#include "plans/build/fit_columns.h"
 #include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"
 #include "plans/build/long_lines.h"
@@ -77,13 +78,7 @@ Schedule one_step(std::string_view strategy, Body body, const Problem& problem, 
   }
   if (rows_of_gpu) stay_for_rows(problem, device, step);
   if (body == Body::rows && problem.kind == RequestKind::reduce) fit_line(step, problem, device);
-  if (body == Body::columns && problem.kind == RequestKind::reduce) {
-    fit_panels(step, device);
-    fit_block(step, device);
-    leave_lanes_alone(step, device);
-    if (!loads_across(step)) fit_uneven_rows(step, device);
-    note_sharers_of_few_rows(step, device);
-  }
+  if (body == Body::columns && problem.kind == RequestKind::reduce) fit_columns(step, device);
   return {.steps = {step}};
 }
 

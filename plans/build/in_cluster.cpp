@@ -1,7 +1,9 @@
 // rows_in_cluster and columns_in_cluster: the blocks of a cluster keep one tile among them and exchange states.
+#include <ndfold/few_rows.h>
 #include <ndfold/kept_columns.h>
 
 #include "plans/build/builders.h"
+#include "plans/build/fit_columns.h"
 #include "plans/build/geometry.h"
 #include "plans/build/keep_columns.h"
 #include "plans/build/lines.h"

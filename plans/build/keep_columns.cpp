@@ -2,6 +2,7 @@
 
 #include <ndfold/travelling.h>
 
+#include "plans/build/fit_columns.h"
 #include "plans/build/geometry.h"
 #include "plans/build/steps.h"
 
@@ -14,8 +15,6 @@ namespace {
 constexpr Index kBlocksOfFewPanels = 4;  // of a multiprocessor, sooner than wide panels
 // Of as many rows as lanes keep at most, where tall panels do not suit.
 constexpr Tuning kNarrowColumns{.threads = 512, .unroll = 16, .panel_bytes = 1024};
-
-Index element_bytes(const Step& step) { return static_cast<Index>(size_bytes(step.kernel.input)); }
 
 // Of a panel whose columns wait in registers. Of 512 even rows f32 shared memory keeps 128 bytes each at 0.92 of a
 // copy, registers at 0.88.

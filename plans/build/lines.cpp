@@ -3,6 +3,7 @@
 #include <ndfold/kept_columns.h>
 
 #include "plans/build/builders.h"
+#include "plans/build/fit_columns.h"
 #include "plans/build/geometry.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include "plans/build/split.h"
 
 #include "plans/build/builders.h"
+#include "plans/build/fit_columns.h"
 #include "plans/build/geometry.h"
 #include "plans/build/lines.h"
 #include "plans/build/long_lines.h"

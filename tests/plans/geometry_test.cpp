@@ -3,7 +3,6 @@
 
 #include "plans/build/steps.h"
 #include "tests/plans/columns_step.h"
-#include "tests/plans/problems.h"
 
 #include <gtest/gtest.h>
 
@@ -50,46 +49,6 @@ TEST(Geometry, RegistersHoldWhatTheirLanesLoad) {
   step.part = 129;
   settle(step, Residency::registers, kH200);
   EXPECT_EQ(step.kernel.residency, Residency::none);
-}
-
-// A kernel that takes all rows of a column in a lane walks one axis: along several blocks share rows, and are small
-// where those are few.
-TEST(Geometry, FewRowsOfSeveralAxesHaveSmallBlocks) {
-  const auto launch = [](ViewDesc view, AxisSet axes) {
-    Request request = test::reduce_of(ReduceOp::sum, std::move(view), std::move(axes), kH200);
-    request.options.strategy = "columns_in_block";
-    return test::plan(request).schedule.steps.front().launch;
-  };
-  const Launch of_two = launch(dense(DType::f32, {546, 4, 40, 4, 96}), {1, 3});
-  EXPECT_EQ(of_two.block, 32);
-  EXPECT_EQ(of_two.grid[1], 546 * 40);
-  EXPECT_EQ(launch(dense(DType::bf16, {349, 3, 64, 5, 2000}), {1, 3}).block, 256) << "as many packs";
-  const Launch of_one = launch(dense(DType::f32, {21840, 16, 96}), {1});
-  EXPECT_EQ(of_one.block, 256);
-  EXPECT_EQ(of_one.grid[1], 21840 / 8) << "lines side by side";
-}
-
-// Lanes that take all rows of their columns are too few where columns are: then lanes of a block share them, but not
-// where blocks had a narrow line each, or large states to bring together.
-TEST(Geometry, FewRowsAreSharedWhereLanesAreFew) {
-  const auto sharers = [](ReduceOp op, const std::vector<Index>& sizes, DType type = DType::f32) {
-    const AxisSet axes{sizes.size() == 2 ? 0 : 1};
-    Request request = test::reduce_of(op, dense(type, sizes), axes, kH200);
-    request.options.strategy = "columns_in_block";
-    return test::plan(request).schedule.steps.front().kernel.tuning.lanes_per_row;
-  };
-  EXPECT_EQ(sharers(ReduceOp::sum, {32, 16384}), 2);
-  EXPECT_EQ(sharers(ReduceOp::sum, {32, 16383}), 4) << "packs begin elsewhere in each row";
-  EXPECT_EQ(sharers(ReduceOp::sum, {20, 1024}), 16);
-  EXPECT_EQ(sharers(ReduceOp::sum, {32, 1 << 18}), 1) << "lanes enough";
-  EXPECT_EQ(sharers(ReduceOp::sum, {8, 1024}), 1) << "one batch of loads";
-  EXPECT_GT(sharers(ReduceOp::sum, {16, 32, 1000}), 1);
-  EXPECT_EQ(sharers(ReduceOp::sum, {512, 12, 64}), 1) << "a narrow line each";
-  EXPECT_GT(sharers(ReduceOp::sum, {12, 16383}, DType::bf16), 1);
-  EXPECT_EQ(sharers(ReduceOp::argmax, {20, 16384}), 1);
-  EXPECT_GT(sharers(ReduceOp::argmax, {32, 16384}), 1);
-  EXPECT_EQ(sharers(ReduceOp::var, {32, 16384}), 1) << "three numbers a column";
-  EXPECT_GT(sharers(ReduceOp::var, {20, 16383}), 1) << "elements one by one";
 }
 
 TEST(Geometry, GpuGridsAreCutAndCpuTasksAreNot) {
