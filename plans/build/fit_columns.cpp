@@ -69,10 +69,9 @@ bool share_whole_packs(const Step& step, const DeviceFacts& device) {
   return dense && !takes_all_rows(step, device) && (!has_uneven_rows(step) || loads_across(step));
 }
 
-// Halves panels of a small problem, so that more multiprocessors have one, but not below a warp of lanes that load
-// whole batches of rows: argmax of [64,64] axis 0 takes 3.9 us by panels of 32 bytes, 2.9 of 64. Below what memory
-// reads at a time only where two looks at many rows cost more than its other half: [1000,100] 5.6 and 4.8,
-// [256,256] 3.1 and 3.2.
+// Halves panels of a small problem, so that more multiprocessors have one, but leaves a warp of lanes whole batches of
+// rows: argmax of [64,64] axis 0 takes 3.9 us by panels of 32 bytes, 2.9 of 64. Less than memory reads at a time only
+// where two looks at many rows cost more: [1000,100] 5.6 us by 32 bytes and 4.8 by 16, [256,256] 3.1 and 3.2.
 void narrow_panels(Step& step, const DeviceFacts& device) {
   Tuning& tuning = step.kernel.tuning;
   const Index batches = ceil_divide(elements(step.reduced), tuning.unroll);
@@ -137,8 +136,7 @@ bool is_small_and_wide(const Step& step, Index panel_bytes, Index all_panels, co
 }
 
 bool has_uneven_rows(const Step& step) {
-  const Index pack =
-      std::max<Index>(1, step.kernel.tuning.vector_bytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  const Index pack = std::max<Index>(1, step.kernel.tuning.vector_bytes / element_bytes(step));
   const auto is_uneven = [&](const Axis& axis) { return axis.in % pack != 0; };
   if (step.kernel.source != SourceKind::dense || step.kept.empty()) return false;
   return std::any_of(step.reduced.begin(), step.reduced.end(), is_uneven) ||
