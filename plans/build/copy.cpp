@@ -1,7 +1,6 @@
 // nothing: no element is read. copy: no two elements meet.
 #include "plans/build/builders.h"
 #include "plans/build/fit_columns.h"
-#include "plans/build/geometry.h"
 #include "plans/build/steps.h"
 
 namespace ndfold {

@@ -13,13 +13,19 @@
 namespace ndfold {
 namespace {
 
-constexpr Index kVectorBytes = 16;
 constexpr int kPacksOfLane = 4;
 constexpr Index kNarrowPanelBytes = 256;       // two lines of memory
 constexpr Index kSmallPanelBytes = 64 * 1024;  // of all rows: narrower ones do not pay for their block
 constexpr double kBusyThreads = 0.4;           // of all that a device has room for, at least, in small blocks
 constexpr Index kRowsOfLane = 128;             // of a reduction: fewer cost less than the meeting that follows them
 constexpr double kSmallBytes = 1024 * 1024;    // soon in a cache: narrow panels cost less than idle multiprocessors
+
+// Lines of columns, loads of one of them, and threads that a device has room for.
+Index lines_of(const Step& step) { return elements(step.kept) / step.kept.back().size; }
+Index packs_of_row(const Step& step) {
+  return ceil_divide(step.kept.back().size * element_bytes(step), step.kernel.tuning.vector_bytes);
+}
+Index room_of(const DeviceFacts& device) { return Index{device.multiprocessors} * device.threads_per_multiprocessor; }
 
 // Whether a reduction's columns are 16-bit neighbours whose packs begin anywhere.
 bool begin_anywhere(const Step& step) {
@@ -52,10 +58,8 @@ bool share_few_rows(const Step& step, const DeviceFacts& device) {
   constexpr Index kFewLanes = 256;  // of a device has one, times rows
   const Index rows = elements(step.reduced);
   if (step.kept.empty() || !are_few_rows(step) || rows <= rows_alone(step)) return false;
-  const Index size = step.kept.back().size, lines = elements(step.kept) / size;
-  const Index packs = ceil_divide(size * element_bytes(step), step.kernel.tuning.vector_bytes);
-  const Index room = Index{device.multiprocessors} * device.threads_per_multiprocessor;
-  return lines * packs * kFewLanes <= room * rows && (packs >= device.lanes || lines == 1);
+  const Index lines = lines_of(step), packs = packs_of_row(step);
+  return lines * packs * kFewLanes <= room_of(device) * rows && (packs >= device.lanes || lines == 1);
 }
 
 // Whether a lane of a GPU takes all rows of its columns.
@@ -75,10 +79,10 @@ bool share_whole_packs(const Step& step, const DeviceFacts& device) {
 void narrow_panels(Step& step, const DeviceFacts& device) {
   Tuning& tuning = step.kernel.tuning;
   const Index batches = ceil_divide(elements(step.reduced), tuning.unroll);
-  const Index outer = elements(step.kept) / step.kept.back().size, most = device.multiprocessors;
+  const Index lines = lines_of(step), most = device.multiprocessors;
   const bool tall = looks_twice(step.kernel.fold) && batches >= 2 * device.lanes;
   const Index narrowest = tall ? tuning.vector_bytes : kSectorBytes;
-  while (tuning.panel_bytes > narrowest && outer * panels(step) < most &&
+  while (tuning.panel_bytes > narrowest && lines * panels(step) < most &&
          tuning.panel_bytes / 2 / tuning.vector_bytes * batches >= device.lanes)
     tuning.panel_bytes /= 2;
   const Index threads = round_up(tuning.panel_bytes / tuning.vector_bytes * batches, device.lanes);
@@ -91,7 +95,7 @@ void fit_block(Step& step, const DeviceFacts& device) {
   if (!share_whole_packs(step, device)) return;
   const Index row = std::min(panel_elements(step), step.kept.back().size) * element_bytes(step);
   const Index across = ceil_power_of_two(ceil_divide(row, step.kernel.tuning.vector_bytes));
-  const Index blocks = elements(step.kept) / step.kept.back().size * panels(step);
+  const Index blocks = lines_of(step) * panels(step);
   const double enough = kBusyThreads * device.multiprocessors * device.threads_per_multiprocessor;
   const auto may_halve = [&] {
     const Index threads = step.launch.block / 2;
@@ -107,9 +111,8 @@ void leave_lanes_alone(Step& step, const DeviceFacts& device) {
   constexpr Index kMostRows = 256, kWidest = 64;
   constexpr double kEnoughLanes = 0.15, kBusyLanes = 0.8, kNearlyAll = 0.95;
   if (!share_whole_packs(step, device) || !looks_twice(step.kernel.fold)) return;
-  const Index packs = ceil_divide(step.kept.back().size * element_bytes(step), step.kernel.tuning.vector_bytes);
-  const Index lines = elements(step.kept) / step.kept.back().size;
-  const auto room = static_cast<double>(Index{device.multiprocessors} * device.threads_per_multiprocessor);
+  const Index packs = packs_of_row(step), lines = lines_of(step);
+  const auto room = static_cast<double>(room_of(device));
   const auto busy = [&](Index across) {
     return static_cast<double>(packs) / static_cast<double>(round_up(packs, across));
   };
@@ -157,7 +160,7 @@ bool are_rows_anywhere(std::span<const Axis> reduced, Index columns) {
 void fit_panels(Step& step, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || step.kept.empty()) return;
   Tuning& tuning = step.kernel.tuning;
-  const Index size = step.kept.back().size, outer = elements(step.kept) / size;
+  const Index size = step.kept.back().size, outer = lines_of(step);
   const Index resident = Index{device.multiprocessors} * (device.threads_per_multiprocessor / step.launch.block);
   Index together = 1;  // panels of a block
   if (!takes_all_rows(step, device)) {
@@ -174,8 +177,7 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   } else {
     const bool fills_block = tuning.panel_bytes == step.launch.block * tuning.vector_bytes;
     if (fills_block && outer * panels(step) >= resident * kPacksOfLane) tuning.panel_bytes *= kPacksOfLane;
-    const Index packs = ceil_divide(size * element_bytes(step), tuning.vector_bytes);
-    together = std::max<Index>(1, step.launch.block / ceil_power_of_two(packs));
+    together = std::max<Index>(1, step.launch.block / ceil_power_of_two(packs_of_row(step)));
   }
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
 }
@@ -186,18 +188,19 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
   const bool few = step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows;
   if (few && !share_few_rows(step, device)) return;
   const Axis columns = step.kept.back();
-  const Index pack = std::max<Index>(1, kVectorBytes / element_bytes(step));
+  const Index pack = pack_of(step.kernel.input);
   const Index threads = std::min(step.launch.block, device.threads_per_block);
   const Index most = floor_power_of_two(std::min(kMostLanes, threads / pack));
   if (step.reduced.size() != 1 || columns.in != 1 || step.reduced.back().in % pack == 0 || most < 2) return;
   const Index pitch = step.reduced.back().in;
   const bool follows = pitch == columns.size;
   if (!follows && std::abs(pitch) < pack) return;  // packs around a row would reach beyond the first and the last
+  const Index vector_bytes = step.kernel.tuning.vector_bytes;
   int& panel_bytes = step.kernel.tuning.panel_bytes;
   Index panel = std::min(kMostJoinedColumns, threads);
   if (!follows || columns.size > panel) {
     const Index enough = ceil_power_of_two(ceil_divide(columns.size, pack) + 1);
-    Index lanes = std::clamp<Index>(panel_bytes / kVectorBytes, std::min({kFewestLanes, most, enough}), most);
+    Index lanes = std::clamp<Index>(panel_bytes / vector_bytes, std::min({kFewestLanes, most, enough}), most);
     const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
     if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
     lanes = std::min(lanes, enough);
@@ -205,7 +208,7 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
     step.launch.block = static_cast<int>(threads / (lanes * pack) * (lanes * pack));  // slots that begin alike
   }
   panel_bytes = static_cast<int>(panel * element_bytes(step));
-  step.launch.grid[1] = elements(step.kept) / columns.size * panels(step);
+  step.launch.grid[1] = lines_of(step) * panels(step);
 }
 
 void fit_columns(Step& step, const DeviceFacts& device) {

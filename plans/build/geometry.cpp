@@ -2,7 +2,6 @@
 
 #include <ndfold/kept_columns.h>
 
-#include "plans/build/lines.h"
 #include "plans/build/steps.h"
 
 #include <algorithm>

@@ -89,7 +89,6 @@ bool is_little(const Step& whole, const DeviceFacts& device) {
 
 // Blocks of a multiprocessor that do not wait for each other may be as many as registers have room for.
 Index blocks_of_multiprocessor(const Problem& problem, const Step& whole, const DeviceFacts& device) {
-  if (is_little(whole, device)) return 1;
   if (!merges_sooner(problem, whole, device) || whole.reduced.size() > 1) return kBlocksOfMultiprocessor;
   return std::max<Index>(kBlocksOfMultiprocessor, loads_of_long_lines(problem, device).threads / whole.launch.block);
 }
@@ -106,8 +105,11 @@ Step with_loads_of_lines(Step step, const Problem& problem, const DeviceFacts& d
 Index parts_of_tile(const Step& whole, Index tiles, Index blocks, const DeviceFacts& device) {
   constexpr Index kMore = 16, kMany = 64;
   constexpr double kWorthMore = 1.15, kNearTheBest = 1.05, kLaunches = 4;
-  Index fewest = std::max<Index>(1, device.multiprocessors * blocks / tiles);
-  if (whole.kernel.body == Body::columns && is_little(whole, device)) fewest = std::min(fewest, kStatesAtOnce);
+  if (is_little(whole, device)) {
+    const Index one_each = std::max<Index>(1, device.multiprocessors / tiles);
+    return whole.kernel.body == Body::columns ? std::min(one_each, kStatesAtOnce) : one_each;
+  }
+  const Index fewest = std::max<Index>(1, device.multiprocessors * blocks / tiles);
   const bool many = tiles / device.multiprocessors >= kMany;  // the last of so many waves is no matter
   const Index resident = resident_blocks(whole, device);
   // The last of rows that take turns have the bus for themselves: 535 of 50 257 f32 take 29 (sum) to 36 us (argmax), in

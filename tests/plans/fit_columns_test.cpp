@@ -8,15 +8,17 @@
 namespace ndfold {
 namespace {
 
-const DeviceFacts kH200 = DeviceFacts::h200();
+Step in_block(ReduceOp op, ViewDesc view, AxisSet axes) {
+  Request request = test::reduce_of(op, std::move(view), std::move(axes), DeviceFacts::h200());
+  request.options.strategy = "columns_in_block";
+  return test::plan(request).schedule.steps.front();
+}
 
 // A kernel that takes all rows of a column in a lane walks one axis: along several blocks share rows, and are small
 // where those are few.
 TEST(FitColumns, FewRowsOfSeveralAxesHaveSmallBlocks) {
   const auto launch = [](ViewDesc view, AxisSet axes) {
-    Request request = test::reduce_of(ReduceOp::sum, std::move(view), std::move(axes), kH200);
-    request.options.strategy = "columns_in_block";
-    return test::plan(request).schedule.steps.front().launch;
+    return in_block(ReduceOp::sum, std::move(view), std::move(axes)).launch;
   };
   const Launch of_two = launch(dense(DType::f32, {546, 4, 40, 4, 96}), {1, 3});
   EXPECT_EQ(of_two.block, 32);
@@ -31,10 +33,7 @@ TEST(FitColumns, FewRowsOfSeveralAxesHaveSmallBlocks) {
 // where blocks had a narrow line each, or large states to bring together.
 TEST(FitColumns, FewRowsAreSharedWhereLanesAreFew) {
   const auto sharers = [](ReduceOp op, const std::vector<Index>& sizes, DType type = DType::f32) {
-    const AxisSet axes{sizes.size() == 2 ? 0 : 1};
-    Request request = test::reduce_of(op, dense(type, sizes), axes, kH200);
-    request.options.strategy = "columns_in_block";
-    return test::plan(request).schedule.steps.front().kernel.tuning.lanes_per_row;
+    return in_block(op, dense(type, sizes), {sizes.size() == 2 ? 0 : 1}).kernel.tuning.lanes_per_row;
   };
   EXPECT_EQ(sharers(ReduceOp::sum, {32, 16384}), 2);
   EXPECT_EQ(sharers(ReduceOp::sum, {32, 16383}), 4) << "packs begin elsewhere in each row";
@@ -52,21 +51,17 @@ TEST(FitColumns, FewRowsAreSharedWhereLanesAreFew) {
 
 // Panels as narrow as leaves lanes of a warp whole batches of eight rows, or of two looks at many rows narrower.
 TEST(FitColumns, SmallPanelsAreAsNarrowAsAWarpAllows) {
-  const auto launch = [](ReduceOp op, std::vector<Index> sizes, AxisSet axes) {
-    Request request = test::reduce_of(op, dense(DType::f32, std::move(sizes)), std::move(axes), kH200);
-    request.options.strategy = "columns_in_block";
-    return test::plan(request).schedule.steps.front().launch;
+  const auto expect = [](ReduceOp op, const std::vector<Index>& sizes, int axis, int block, Index panels) {
+    const Launch launch = in_block(op, dense(DType::f32, sizes), {axis}).launch;
+    EXPECT_EQ(launch.block, block);
+    EXPECT_EQ(launch.grid[1], panels);
   };
-  const auto expect = [&](const Launch& got, int block, Index panels) {
-    EXPECT_EQ(got.block, block);
-    EXPECT_EQ(got.grid[1], panels);
-  };
-  expect(launch(ReduceOp::sum, {64, 64}, {0}), 32, 4);
-  expect(launch(ReduceOp::argmax, {256, 256}, {0}), 64, 32);
-  expect(launch(ReduceOp::argmax, {1024, 256}, {0}), 128, 64);
-  expect(launch(ReduceOp::sum, {1024, 256}, {0}), 256, 32);
-  expect(launch(ReduceOp::sum, {8, 64, 256}, {1}), 32, 128);
-  expect(launch(ReduceOp::sum, {32, 1024}, {0}), 32, 32);
+  expect(ReduceOp::sum, {64, 64}, 0, 32, 4);
+  expect(ReduceOp::argmax, {256, 256}, 0, 64, 32);
+  expect(ReduceOp::argmax, {1024, 256}, 0, 128, 64);
+  expect(ReduceOp::sum, {1024, 256}, 0, 256, 32);
+  expect(ReduceOp::sum, {8, 64, 256}, 1, 32, 128);
+  expect(ReduceOp::sum, {32, 1024}, 0, 32, 32);
 }
 
 }  // namespace
