@@ -92,7 +92,7 @@ double travelling_efficiency(const Step& step, double blocks) {
   if (step.kernel.body == Body::columns && !travels_joined(step))
     return (overlaps(step) ? 1 : one_by_one(step)) * on_stairs(kTravellingPanels, blocks) *
            (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
-  const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes;
+  const bool alone = 2 * tile_bytes(step) > std::max(step.launch.shared_bytes, step.launch.block * kRingBytesOfThread);
   const double cut = !is_of_cut_lines(step) ? 1 : half ? kHalfTravellingCutRows : kTravellingCutRows;
   return one_by_one(step) * cut * share_of_joined(step) * on_stairs(kTravellingRows, blocks) *
          (half ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);

@@ -135,6 +135,7 @@ inline constexpr double kHalfCutLinesInShared = 0.89;
 /// 0.55 and 0.47 of a copy for 0.72, 0.74, 0.74 and 0.69 (the same file).
 inline constexpr StairRow kHalfTravellingPanels[] = {{8, 0.82}, {16, 0.79}, {32, 0.75}, {1e300, 0.68}};
 inline constexpr double kTravellingAlone = 0.78;
+inline constexpr Index kRingBytesOfThread = 384;  // that a block has room for, though one turn takes less
 /// Rows that are longer than all rings, beside two reads and a write, and for each row until its states have met: 2^27
 /// f32 0.65 of a copy, 2^24 0.63, four of 2^23 0.65, 2^25 bf16 0.61.
 inline constexpr double kPassingRows = 1.02, kPassingMicroseconds = 7;

@@ -95,10 +95,11 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   Index planned = std::max<Index>(bound.columns, step.kernel.tuning.panel_bytes / bound.element_bytes);
   if (found.meeting_bytes != 0 || found.tall_sectors != nullptr)
     planned = power_of_two(planned);  // as lanes have, whether panels overlap or not
+  const bool alike = step.parts > 1 && !maps_elements(step.kernel.sink);  // panels of blocks that wait for each other
   if (bound.shifted) {
-    to.columns = std::min(planned, to.lane_axis.size);
     to.lanes = static_cast<int>((planned + bound.pack) / bound.pack);
     to.panels = ceil_divide(to.lane_axis.size, planned);
+    to.columns = alike ? ceil_divide(to.lane_axis.size, to.panels) : std::min(planned, to.lane_axis.size);
     to.by_panels = divide_by(to.panels);
     to.tiles = product_of(tiles) * to.panels;
     return;
@@ -107,6 +108,11 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
                     planned > Index{bound.launch.threads} * bound.columns;
   if (wide) bound.columns *= to.packs_of_lane = found.packs;
   to.widest_panel = static_cast<int>(std::min(planned, Index{bound.launch.threads} * bound.columns));
+  if (alike) {
+    const Index sector = std::max<Index>(bound.columns, kSectorBytes / bound.element_bytes);
+    const Index width = ceil_divide(to.lane_axis.size, ceil_divide(to.lane_axis.size, Index{to.widest_panel}));
+    to.widest_panel = static_cast<int>(std::min<Index>(to.widest_panel, ceil_divide(width, sector) * sector));
+  }
   to.columns = std::min<Index>(to.widest_panel, to.lane_axis.size);
   to.panels = ceil_divide(to.lane_axis.size, to.widest_panel);
   to.tiles = product_of(tiles) * to.panels;

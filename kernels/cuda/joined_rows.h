@@ -54,6 +54,17 @@ __device__ void fold_cut_pack(const F& fold, const JoinedRows<Source>& rows, Ind
   }
 }
 
+/// Brings a lane's first packs to L2.
+template <int kUnroll, class Source>
+__device__ void ask_for_packs(const JoinedRows<Source>& rows) {
+  if (rows.lane >= rows.lanes) return;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const Index pack = rows.lane + static_cast<Index>(u) * rows.lanes;
+    if (pack >= rows.line.first_whole() && pack < rows.line.last_whole()) ask_early(rows.line.element(pack));
+  }
+}
+
 /// A state for each element of the lane's packs.
 template <int kUnroll, class Source, class F>
 __device__ void fold_joined(const F& fold, const JoinedRows<Source>& rows, typename F::State (&states)[Source::kSize]) {
@@ -129,7 +140,6 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const AxisNumbers& axis = step.lane_axis;
   const int columns = static_cast<int>(axis.size);
   int turn = 0;
-  await_launch_before(columns);
   for (Index tile = blockIdx.y; tile < step.tiles; tile += gridDim.y, ++turn)
     for (Index part = blockIdx.x; part < step.parts; part += gridDim.x) {
       const Offsets base = offsets(step, step.tile, tile);
@@ -138,6 +148,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       const Index weight = step.walk.near[0].out;
       const JoinedRows<Source> rows(LineWalk<Source>(axis, from, 0, 0, (end - begin) * axis.size), columns, step.lanes,
                                     phase_of<Source::kSize>(from), begin * weight, weight);
+      if (turn == 0 && part == blockIdx.x) {
+        if (has_few_blocks()) ask_for_packs<Tuning::kUnroll>(rows);
+        await_launch_before(rows.line.first(), rows.line.last());
+      }
       State states[Source::kSize];
       if (rows.lane < rows.lanes) {
         fold_joined<Tuning::kUnroll>(fold, rows, states);

@@ -182,8 +182,26 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
 }
 
-void fit_uneven_rows(Step& step, const DeviceFacts& device) {
-  constexpr Index kFewestLanes = 16, kMostLanes = 64;
+void widen_ragged_panels(Step& step) {
+  constexpr Index kLineBytes = 128, kWideBytes = 512, kFewestElementBytes = 4;
+  constexpr double kMostMoreLanes = 1.3, kFewestBytes = 20e6;  // read: else panels that are more blocks meet sooner
+  if (step.kernel.source != SourceKind::dense || step.kept.empty() || step.reduced.size() != 1) return;
+  const bool works_much = step.kernel.fold == FoldKind::softmax || looks_twice(step.kernel.fold);
+  if (element_bytes(step) < kFewestElementBytes || works_much || step.bytes_read < kFewestBytes) return;
+  Tuning& tuning = step.kernel.tuning;
+  const auto lanes = [&](Index bytes) {
+    const Index across = bytes / tuning.vector_bytes;
+    return static_cast<double>(ceil_divide(packs_of_row(step), across) * across);
+  };
+  const bool ragged = step.kept.back().in == 1 && step.reduced.back().in * element_bytes(step) % kLineBytes != 0;
+  if (!ragged || has_uneven_rows(step) || lanes(kWideBytes) > kMostMoreLanes * lanes(tuning.panel_bytes)) return;
+  tuning.panel_bytes = std::max(tuning.panel_bytes, static_cast<int>(kWideBytes));
+  step.launch.grid[1] = lines_of(step) * panels(step);
+}
+
+void fit_uneven_rows(Step& step, const DeviceFacts& device, bool in_parts) {
+  constexpr Index kFewestLanes = 16, kMostLanes = 64, kBusyBlocks = 4, kFewPanels = 12;
+  constexpr double kMostMoreLanes = 1.2;
   if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
   const bool few = step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows;
   if (few && !share_few_rows(step, device)) return;
@@ -203,6 +221,17 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device) {
     Index lanes = std::clamp<Index>(panel_bytes / vector_bytes, std::min({kFewestLanes, most, enough}), most);
     const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
     if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
+    // argmax f32 of [131072,513] axis 0 takes 79 us by 32 lanes and 88 by 64, logsumexp bf16 of [271303,513] 88 by 16
+    // and 94 by 32.
+    const bool meets_slowly =
+        folds_an_index(step.kernel.fold) || (looks_twice(step.kernel.fold) && element_bytes(step) == 2);
+    const auto may_double = [&] {
+      const Index wide = 2 * lanes, blocks = lines_of(step) * taken(wide) / wide;
+      const bool busy = in_parts ? blocks <= kFewPanels : blocks >= kBusyBlocks * device.multiprocessors;
+      return wide <= most && static_cast<double>(taken(wide)) <= kMostMoreLanes * static_cast<double>(taken(lanes)) &&
+             busy && !meets_slowly;
+    };
+    while (may_double()) lanes *= 2;
     lanes = std::min(lanes, enough);
     panel = (lanes - 1) * pack;
     step.launch.block = static_cast<int>(threads / (lanes * pack) * (lanes * pack));  // slots that begin alike
@@ -215,7 +244,7 @@ void fit_columns(Step& step, const DeviceFacts& device) {
   fit_panels(step, device);
   fit_block(step, device);
   leave_lanes_alone(step, device);
-  if (!loads_across(step)) fit_uneven_rows(step, device);
+  if (!loads_across(step)) fit_uneven_rows(step, device, false);
   note_sharers_of_few_rows(step, device);
 }
 

@@ -199,7 +199,8 @@ bool are_folded_beside_results(const Problem& problem, Body body) {
 
 Step fold_to_share(std::string_view strategy, const Problem& problem, Body body, const DeviceFacts& device) {
   Step step = fold_step(problem, body, tuning_for(device, question_of(strategy, problem)));
-  fit_uneven_rows(step, device);
+  if (body == Body::columns && device.kind == DeviceKind::cuda) widen_ragged_panels(step);
+  fit_uneven_rows(step, device, true);
   return step;
 }
 

@@ -24,8 +24,8 @@ bool join_to_travel(Step& step);
 
 /// Whether those are then sooner than panels, where these travel: not short columns of wide rows. By panels and so,
 /// f32: [65536,8] 8.6 us and 8.7, [131072,8] 11.2 and 9.8; [131072,16] 13.0 and 12.7, [262144,16] 23 and 18.8;
-/// [131072,32] 18 and 20, [262144,32] 38 and 32; [65536,17] 10.7 and 11.6, [131072,17] 16.8 and 13.6; [65536,33] 20
-/// and 15.7.
+/// [131072,32] 18 and 20, [262144,32] 38 and 32; [65536,17] 10.7 and 11.6, [131072,17] 16.8 and 13.6; [31775,33] 10.7
+/// and 11.7, [63550,33] 16.1 and 14.9; [32263,65] 14.6 and 19.3, [64527,65] 29 and 24; [33026,127] 23 and 25.
 bool are_better_joined(const Step& step);
 
 /// Of a softmax in a grid, as `step` begins.

@@ -49,6 +49,26 @@ TEST(FitColumns, FewRowsAreSharedWhereLanesAreFew) {
   EXPECT_GT(sharers(ReduceOp::var, {20, 16383}), 1) << "elements one by one";
 }
 
+// Where rows begin within a line of memory wide panels read less twice, unless most of their lanes were idle, or states
+// met slowly.
+TEST(FitColumns, RaggedPanelsAreWide) {
+  const auto panel = [](ReduceOp op, const std::vector<Index>& sizes, DType type = DType::f32) {
+    Request request = test::reduce_of(op, dense(type, sizes), {0}, DeviceFacts::h200());
+    request.options.strategy = "split";
+    const Step step = test::plan(request).schedule.steps.front();
+    return step.kernel.tuning.panel_bytes / static_cast<Index>(size_bytes(type));
+  };
+  EXPECT_EQ(panel(ReduceOp::sum, {223696, 300}), 128);
+  EXPECT_EQ(panel(ReduceOp::sum, {262144, 256}), 64) << "whole lines";
+  EXPECT_EQ(panel(ReduceOp::sum, {508400, 132}), 64) << "two panels of 33 packs";
+  EXPECT_EQ(panel(ReduceOp::sum, {8192, 300}), 64) << "little";
+  EXPECT_EQ(panel(ReduceOp::var, {223696, 300}), 64);
+  EXPECT_EQ(panel(ReduceOp::sum, {261123, 257}), 31 * 4) << "begin anywhere in a pack";
+  EXPECT_EQ(panel(ReduceOp::sum, {116306, 577}), 63 * 4);
+  EXPECT_EQ(panel(ReduceOp::argmax, {131072, 513}), 15 * 4);
+  EXPECT_EQ(panel(ReduceOp::sum, {16380, 4097}), 31 * 4) << "many panels";
+}
+
 // Panels as narrow as leaves lanes of a warp whole batches of eight rows, or of two looks at many rows narrower.
 TEST(FitColumns, SmallPanelsAreAsNarrowAsAWarpAllows) {
   const auto expect = [](ReduceOp op, const std::vector<Index>& sizes, int axis, int block, Index panels) {

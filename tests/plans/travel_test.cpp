@@ -5,6 +5,7 @@
 #include <ndfold/travelling.h>
 
 #include "plans/build/geometry.h"
+#include "plans/build/steps.h"
 #include "tests/plans/problems.h"
 
 #include <gtest/gtest.h>
@@ -146,6 +147,23 @@ TEST(Travel, WhichRowsAreJoined) {
   ViewDesc gaps = dense(DType::f32, {1 << 20, 3});
   gaps.strides[0] = 4;
   EXPECT_FALSE(joins(gaps, {0})) << "rows do not follow one another";
+}
+
+// Tiles that are on the chip at once take one turn, in rings that have room for no more than that.
+TEST(Travel, WhatFitsTakesOneTurn) {
+  const auto step = [](const Dims& sizes) {
+    return step_in_grid(dense(DType::f32, sizes), kH200, {0}, "columns_in_grid");
+  };
+  for (const Dims& sizes : {Dims{32768, 128}, Dims{49152, 128}, Dims{8176, 513}, Dims{131072, 3}}) {
+    const Step one = step(sizes);
+    EXPECT_EQ(one.launch.grid[1], elements(one.kept) / one.kept.back().size * panels(one)) << sizes[0];
+    const Batches batches =
+        batches_of(tile_bytes(one), travels_joined(one) ? joined_lanes(one.launch.block, 3, 4) : one.launch.block);
+    EXPECT_EQ(one.launch.shared_bytes, batches.count * batch_bytes(one.launch.block, batches.loads)) << sizes[0];
+  }
+  EXPECT_LT(step({65536, 128}).launch.grid[1], 4) << "32 MiB do not";
+  EXPECT_TRUE(travels_joined(step({62914, 100}))) << "as panels they would take turns";
+  EXPECT_FALSE(travels_joined(step({32768, 100})));
 }
 
 TEST(Travel, OtherRowsStay) {

@@ -75,6 +75,7 @@ MUTANTS = [
     ("tile_height", "permute.h", "if (x < columns && y < rows) out", "if (x < columns && y <= rows) out", "permute"),
     ("odometer", "odometer.h", "linear - rest * first.size", "linear - rest", "bundle"),
     ("far_odometer", "odometer.h", "const Index at = linear - rest * axis.size", "const Index at = linear - rest", "far"),
+    ("map_end", "elementwise.h", "if (c < high) to[", "if (c < high - 1) to[", "joined_elementwise"),
     ("mapped_rows", "elementwise.h", "min_of(begin + height,", "min_of(begin + height - 1,", "elementwise"),
     ("mapped_end", "elementwise.h", "outer >= step.reduced || row >= end", "outer >= step.reduced || row >= end - 1", "elementwise"),
     ("mapped_phase", "elementwise.h", "phase_of<kSize>(from);", "phase_of<kSize>(from + 1);", "elementwise"),
