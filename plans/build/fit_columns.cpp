@@ -201,7 +201,7 @@ void widen_ragged_panels(Step& step) {
 
 void fit_uneven_rows(Step& step, const DeviceFacts& device, bool in_parts) {
   constexpr Index kFewestLanes = 16, kMostLanes = 64, kBusyBlocks = 4, kFewPanels = 12;
-  constexpr double kMostMoreLanes = 1.2;
+  constexpr double kMostMoreLanes = 1.2, kLittleBytes = 6e6;
   if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
   const bool few = step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows;
   if (few && !share_few_rows(step, device)) return;
@@ -227,7 +227,8 @@ void fit_uneven_rows(Step& step, const DeviceFacts& device, bool in_parts) {
         folds_an_index(step.kernel.fold) || (looks_twice(step.kernel.fold) && element_bytes(step) == 2);
     const auto may_double = [&] {
       const Index wide = 2 * lanes, blocks = lines_of(step) * taken(wide) / wide;
-      const bool busy = in_parts ? blocks <= kFewPanels : blocks >= kBusyBlocks * device.multiprocessors;
+      const bool busy = in_parts ? blocks <= kFewPanels && step.bytes_read > kLittleBytes
+                                 : blocks >= kBusyBlocks * device.multiprocessors;
       return wide <= most && static_cast<double>(taken(wide)) <= kMostMoreLanes * static_cast<double>(taken(lanes)) &&
              busy && !meets_slowly;
     };
