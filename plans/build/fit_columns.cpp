@@ -157,6 +157,75 @@ bool are_rows_anywhere(std::span<const Axis> reduced, Index columns) {
   return rows.size > kFewRowsAnywhere && rows.size <= kMostRowsAnywhere && !joined;
 }
 
+namespace {
+
+void widen_ragged_panels(Step& step) {
+  constexpr Index kLineBytes = 128, kWideBytes = 512, kFewestElementBytes = 4;
+  constexpr double kMostMoreLanes = 1.3, kFewestBytes = 20e6;  // read: else panels that are more blocks meet sooner
+  if (step.kernel.source != SourceKind::dense || step.kept.empty() || step.reduced.size() != 1) return;
+  const bool works_much = step.kernel.fold == FoldKind::softmax || looks_twice(step.kernel.fold);
+  if (element_bytes(step) < kFewestElementBytes || works_much || step.bytes_read < kFewestBytes) return;
+  Tuning& tuning = step.kernel.tuning;
+  const auto lanes = [&](Index bytes) {
+    const Index across = bytes / tuning.vector_bytes;
+    return static_cast<double>(ceil_divide(packs_of_row(step), across) * across);
+  };
+  const bool ragged = step.kept.back().in == 1 && step.reduced.back().in * element_bytes(step) % kLineBytes != 0;
+  if (!ragged || has_uneven_rows(step) || lanes(kWideBytes) > kMostMoreLanes * lanes(tuning.panel_bytes)) return;
+  tuning.panel_bytes = std::max(tuning.panel_bytes, static_cast<int>(kWideBytes));
+  step.launch.grid[1] = lines_of(step) * panels(step);
+}
+
+// Lanes side by side, a power of two: as many as leave few of them idle, and more where that leaves not many more idle
+// and blocks enough, or blocks that share few panels in parts. But argmax f32 of [131072,513] axis 0 takes 79 us by 32
+// lanes and 88 by 64, logsumexp bf16 of [271303,513] 88 by 16 and 94 by 32.
+Index lanes_of_uneven_rows(const Step& step, Index most, bool in_parts, const DeviceFacts& device) {
+  constexpr Index kFewestLanes = 16, kBusyBlocks = 4, kFewPanels = 12;
+  constexpr double kMostMoreLanes = 1.2, kLittleBytes = 6e6;
+  const Index columns = step.kept.back().size, pack = pack_of(step.kernel.input);
+  const Index enough = ceil_power_of_two(ceil_divide(columns, pack) + 1);
+  const Index planned = step.kernel.tuning.panel_bytes / step.kernel.tuning.vector_bytes;
+  Index lanes = std::clamp<Index>(planned, std::min({kFewestLanes, most, enough}), most);
+  const auto taken = [&](Index across) { return ceil_divide(columns, (across - 1) * pack) * across; };
+  if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
+  const bool meets_slowly =
+      folds_an_index(step.kernel.fold) || (looks_twice(step.kernel.fold) && element_bytes(step) == 2);
+  const auto may_double = [&] {
+    const Index wide = 2 * lanes, blocks = lines_of(step) * taken(wide) / wide;
+    const bool busy = in_parts ? blocks <= kFewPanels && step.bytes_read > kLittleBytes
+                               : blocks >= kBusyBlocks * device.multiprocessors;
+    const auto idle = static_cast<double>(taken(wide)) / static_cast<double>(taken(lanes));
+    return wide <= most && idle <= kMostMoreLanes && busy && !meets_slowly;
+  };
+  while (may_double()) lanes *= 2;
+  return std::min(lanes, enough);
+}
+
+void lay_out_uneven_rows(Step& step, const DeviceFacts& device, bool in_parts) {
+  constexpr Index kMostLanes = 64;
+  if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
+  const bool few = step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows;
+  if (few && !share_few_rows(step, device)) return;
+  const Axis columns = step.kept.back();
+  const Index pack = pack_of(step.kernel.input);
+  const Index threads = std::min(step.launch.block, device.threads_per_block);
+  const Index most = floor_power_of_two(std::min(kMostLanes, threads / pack));
+  if (step.reduced.size() != 1 || columns.in != 1 || step.reduced.back().in % pack == 0 || most < 2) return;
+  const Index pitch = step.reduced.back().in;
+  const bool follows = pitch == columns.size;
+  if (!follows && std::abs(pitch) < pack) return;  // packs around a row would reach beyond the first and the last
+  Index panel = std::min(kMostJoinedColumns, threads);
+  if (!follows || columns.size > panel) {
+    const Index lanes = lanes_of_uneven_rows(step, most, in_parts, device);
+    panel = (lanes - 1) * pack;
+    step.launch.block = static_cast<int>(threads / (lanes * pack) * (lanes * pack));  // slots that begin alike
+  }
+  step.kernel.tuning.panel_bytes = static_cast<int>(panel * element_bytes(step));
+  step.launch.grid[1] = lines_of(step) * panels(step);
+}
+
+}  // namespace
+
 void fit_panels(Step& step, const DeviceFacts& device) {
   if (device.kind != DeviceKind::cuda || step.kept.empty()) return;
   Tuning& tuning = step.kernel.tuning;
@@ -182,70 +251,19 @@ void fit_panels(Step& step, const DeviceFacts& device) {
   step.launch.grid[1] = ceil_divide(outer * panels(step), together);
 }
 
-void widen_ragged_panels(Step& step) {
-  constexpr Index kLineBytes = 128, kWideBytes = 512, kFewestElementBytes = 4;
-  constexpr double kMostMoreLanes = 1.3, kFewestBytes = 20e6;  // read: else panels that are more blocks meet sooner
-  if (step.kernel.source != SourceKind::dense || step.kept.empty() || step.reduced.size() != 1) return;
-  const bool works_much = step.kernel.fold == FoldKind::softmax || looks_twice(step.kernel.fold);
-  if (element_bytes(step) < kFewestElementBytes || works_much || step.bytes_read < kFewestBytes) return;
-  Tuning& tuning = step.kernel.tuning;
-  const auto lanes = [&](Index bytes) {
-    const Index across = bytes / tuning.vector_bytes;
-    return static_cast<double>(ceil_divide(packs_of_row(step), across) * across);
-  };
-  const bool ragged = step.kept.back().in == 1 && step.reduced.back().in * element_bytes(step) % kLineBytes != 0;
-  if (!ragged || has_uneven_rows(step) || lanes(kWideBytes) > kMostMoreLanes * lanes(tuning.panel_bytes)) return;
-  tuning.panel_bytes = std::max(tuning.panel_bytes, static_cast<int>(kWideBytes));
-  step.launch.grid[1] = lines_of(step) * panels(step);
-}
+void fit_uneven_rows(Step& step, const DeviceFacts& device) { lay_out_uneven_rows(step, device, false); }
 
-void fit_uneven_rows(Step& step, const DeviceFacts& device, bool in_parts) {
-  constexpr Index kFewestLanes = 16, kMostLanes = 64, kBusyBlocks = 4, kFewPanels = 12;
-  constexpr double kMostMoreLanes = 1.2, kLittleBytes = 6e6;
-  if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns || step.kept.empty()) return;
-  const bool few = step.kernel.sink == SinkKind::store && elements(step.reduced) <= kFewRows;
-  if (few && !share_few_rows(step, device)) return;
-  const Axis columns = step.kept.back();
-  const Index pack = pack_of(step.kernel.input);
-  const Index threads = std::min(step.launch.block, device.threads_per_block);
-  const Index most = floor_power_of_two(std::min(kMostLanes, threads / pack));
-  if (step.reduced.size() != 1 || columns.in != 1 || step.reduced.back().in % pack == 0 || most < 2) return;
-  const Index pitch = step.reduced.back().in;
-  const bool follows = pitch == columns.size;
-  if (!follows && std::abs(pitch) < pack) return;  // packs around a row would reach beyond the first and the last
-  const Index vector_bytes = step.kernel.tuning.vector_bytes;
-  int& panel_bytes = step.kernel.tuning.panel_bytes;
-  Index panel = std::min(kMostJoinedColumns, threads);
-  if (!follows || columns.size > panel) {
-    const Index enough = ceil_power_of_two(ceil_divide(columns.size, pack) + 1);
-    Index lanes = std::clamp<Index>(panel_bytes / vector_bytes, std::min({kFewestLanes, most, enough}), most);
-    const auto taken = [&](Index across) { return ceil_divide(columns.size, (across - 1) * pack) * across; };
-    if (2 * lanes <= most && taken(2 * lanes) <= taken(lanes)) lanes *= 2;
-    // argmax f32 of [131072,513] axis 0 takes 79 us by 32 lanes and 88 by 64, logsumexp bf16 of [271303,513] 88 by 16
-    // and 94 by 32.
-    const bool meets_slowly =
-        folds_an_index(step.kernel.fold) || (looks_twice(step.kernel.fold) && element_bytes(step) == 2);
-    const auto may_double = [&] {
-      const Index wide = 2 * lanes, blocks = lines_of(step) * taken(wide) / wide;
-      const bool busy = in_parts ? blocks <= kFewPanels && step.bytes_read > kLittleBytes
-                                 : blocks >= kBusyBlocks * device.multiprocessors;
-      return wide <= most && static_cast<double>(taken(wide)) <= kMostMoreLanes * static_cast<double>(taken(lanes)) &&
-             busy && !meets_slowly;
-    };
-    while (may_double()) lanes *= 2;
-    lanes = std::min(lanes, enough);
-    panel = (lanes - 1) * pack;
-    step.launch.block = static_cast<int>(threads / (lanes * pack) * (lanes * pack));  // slots that begin alike
-  }
-  panel_bytes = static_cast<int>(panel * element_bytes(step));
-  step.launch.grid[1] = lines_of(step) * panels(step);
+void fit_columns_in_parts(Step& step, const DeviceFacts& device) {
+  if (device.kind != DeviceKind::cuda || step.kernel.body != Body::columns) return;
+  widen_ragged_panels(step);
+  lay_out_uneven_rows(step, device, true);
 }
 
 void fit_columns(Step& step, const DeviceFacts& device) {
   fit_panels(step, device);
   fit_block(step, device);
   leave_lanes_alone(step, device);
-  if (!loads_across(step)) fit_uneven_rows(step, device, false);
+  if (!loads_across(step)) fit_uneven_rows(step, device);
   note_sharers_of_few_rows(step, device);
 }
 

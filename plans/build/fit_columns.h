@@ -30,13 +30,14 @@ void fit_panels(Step& step, const DeviceFacts& device);
 /// Panels of columns whose rows begin elsewhere in a pack from one to the next: of few columns, where rows follow one
 /// another, one panel, whose rows are folded as they lie in memory (kernels/cuda/joined_rows.h); else a pack less than
 /// a power of two of lanes has, for packs begin up to so much before their panel (kernels/cuda/shifted_columns.h).
-/// Wide ones, where that leaves not many more lanes idle: what lies at either end of a row of a panel is a part of a
-/// sector that two panels read. Blocks that share rows `in_parts` are as many whatever panels there are.
-void fit_uneven_rows(Step& step, const DeviceFacts& device, bool in_parts);
+/// Wide ones, where that leaves not many more lanes idle and the device busy: what lies at either end of a row of a
+/// panel is a part of a sector that two panels read.
+void fit_uneven_rows(Step& step, const DeviceFacts& device);
 
-/// The same for rows that are whole packs, but begin within a line of memory, of a step whose blocks share rows: sums
-/// f32 of 256 MiB down 300 and 340 columns take 75 and 76 us by panels of 256 bytes, 70 and 70 of 512.
-void widen_ragged_panels(Step& step);
+/// The same of blocks that share rows in parts, which are as many whatever panels there are; and wide ones of rows that
+/// are whole packs, but begin within a line of memory: sums f32 of 256 MiB down 300 and 340 columns take 75 and 76 us
+/// by panels of 256 bytes, 70 and 70 of 512.
+void fit_columns_in_parts(Step& step, const DeviceFacts& device);
 
 /// All of it for columns that a block folds: panels, threads, rows that begin elsewhere, and how many lanes share rows.
 void fit_columns(Step& step, const DeviceFacts& device);

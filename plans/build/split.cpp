@@ -43,10 +43,7 @@ bool is_cpu(const DeviceFacts& device) { return device.kind == DeviceKind::cpu; 
 // States of columns lie side by side on a CPU: one run of memory from a block, and lanes merge them.
 Step whole_step(const Problem& problem, const DeviceFacts& device) {
   Step step = fold_step(problem, preferred_body(problem, device), tuning_for(device, question_of("split", problem)));
-  if (!is_cpu(device) && step.kernel.body == Body::columns) {
-    widen_ragged_panels(step);
-    fit_uneven_rows(step, device, true);
-  }
+  fit_columns_in_parts(step, device);
   step.outputs_side_by_side = is_cpu(device) && step.kernel.body == Body::columns;
   return step;
 }
@@ -203,7 +200,7 @@ bool are_folded_beside_results(const Problem& problem, Body body) {
 
 Step fold_to_share(std::string_view strategy, const Problem& problem, Body body, const DeviceFacts& device) {
   Step step = fold_step(problem, body, tuning_for(device, question_of(strategy, problem)));
-  fit_uneven_rows(step, device, false);
+  fit_uneven_rows(step, device);
   return step;
 }
 
