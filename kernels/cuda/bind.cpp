@@ -110,7 +110,8 @@ void bind_columns(const Step& step, const Found& found, Bound& bound) {
   to.widest_panel = static_cast<int>(std::min(planned, Index{bound.launch.threads} * bound.columns));
   if (alike) {
     const Index sector = std::max<Index>(bound.columns, kSectorBytes / bound.element_bytes);
-    const Index width = ceil_divide(to.lane_axis.size, ceil_divide(to.lane_axis.size, Index{to.widest_panel}));
+    const Index size = to.lane_axis.size, before = bound.pack - 1;  // of a buffer that begins within a pack
+    const Index width = ceil_divide(size + before, ceil_divide(size, Index{to.widest_panel}));
     to.widest_panel = static_cast<int>(std::min<Index>(to.widest_panel, ceil_divide(width, sector) * sector));
   }
   to.columns = std::min<Index>(to.widest_panel, to.lane_axis.size);
