@@ -74,9 +74,9 @@ double words_microseconds(const Step& step) {
 // What a group needs for such lines beside their bytes.
 double joined_turns_microseconds(const Step& step) {
   const double turns = std::ceil(lines_of(step) / static_cast<double>(step.launch.grid[1])) - 1;
-  const bool alone = 2 * tile_bytes(step) > step.launch.shared_bytes, half = size_bytes(step.kernel.input) == 2;
+  const bool half = size_bytes(step.kernel.input) == 2;
   const double busy = on_stairs(kJoinedTurnMicroseconds, step.launch.block) * (half ? kHalfJoinedTurn : 1);
-  return (turns + 1) * words_microseconds(step) + turns * (alone ? kJoinedAloneMicroseconds : busy) +
+  return (turns + 1) * words_microseconds(step) + turns * (has_no_room_beside(step) ? kJoinedAloneMicroseconds : busy) +
          (turns > 0 ? on_stairs(kRowsInTurnsMicroseconds, step.bytes_read) : 0);
 }
 

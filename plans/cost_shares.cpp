@@ -23,6 +23,10 @@ bool writes_elements(const Step& step) {
   return maps(step) || step.kernel.body == Body::permute || step.kernel.body == Body::elementwise;
 }
 
+bool has_no_room_beside(const Step& step) {
+  return 2 * tile_bytes(step) > std::max(step.launch.shared_bytes, step.launch.block * kRingBytesOfThread);
+}
+
 bool crosses(const Step& step) { return !step.kept.empty() && step.kept.back().out != 1; }
 
 namespace {
@@ -92,10 +96,9 @@ double travelling_efficiency(const Step& step, double blocks) {
   if (step.kernel.body == Body::columns && !travels_joined(step))
     return (overlaps(step) ? 1 : one_by_one(step)) * on_stairs(kTravellingPanels, blocks) *
            (half ? on_stairs(kHalfTravellingPanels, blocks) : 1);
-  const bool alone = 2 * tile_bytes(step) > std::max(step.launch.shared_bytes, step.launch.block * kRingBytesOfThread);
   const double cut = !is_of_cut_lines(step) ? 1 : half ? kHalfTravellingCutRows : kTravellingCutRows;
   return one_by_one(step) * cut * share_of_joined(step) * on_stairs(kTravellingRows, blocks) *
-         (half ? kHalfTravellingRows : 1) * (alone ? kTravellingAlone : 1);
+         (half ? kHalfTravellingRows : 1) * (has_no_room_beside(step) ? kTravellingAlone : 1);
 }
 
 // Of a permute whose runs are no whole packs, or begin anywhere in one.

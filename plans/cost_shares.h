@@ -17,6 +17,9 @@ bool crosses(const Step& step);
 /// Whether rows are longer than the rings that they travel through.
 bool passes_the_rings(const Step& step);
 
+/// Whether a block's ring has no room for what it takes of the next tile beside its part of one.
+bool has_no_room_beside(const Step& step);
+
 /// Of contiguous runs: reads and writes share the bus; the shorter of the two runs sets its pace.
 double run_efficiency(const Step& step);
 

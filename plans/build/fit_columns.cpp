@@ -160,7 +160,7 @@ bool are_rows_anywhere(std::span<const Axis> reduced, Index columns) {
 namespace {
 
 void widen_ragged_panels(Step& step) {
-  constexpr Index kLineBytes = 128, kWideBytes = 512, kFewestElementBytes = 4;
+  constexpr Index kWideBytes = 512, kFewestElementBytes = 4;
   constexpr double kMostMoreLanes = 1.3, kFewestBytes = 20e6;  // read: else panels that are more blocks meet sooner
   if (step.kernel.source != SourceKind::dense || step.kept.empty() || step.reduced.size() != 1) return;
   const bool works_much = step.kernel.fold == FoldKind::softmax || looks_twice(step.kernel.fold);
@@ -170,7 +170,7 @@ void widen_ragged_panels(Step& step) {
     const Index across = bytes / tuning.vector_bytes;
     return static_cast<double>(ceil_divide(packs_of_row(step), across) * across);
   };
-  const bool ragged = step.kept.back().in == 1 && step.reduced.back().in * element_bytes(step) % kLineBytes != 0;
+  const bool ragged = step.kept.back().in == 1 && step.reduced.back().in * element_bytes(step) % kMemoryLineBytes != 0;
   if (!ragged || has_uneven_rows(step) || lanes(kWideBytes) > kMostMoreLanes * lanes(tuning.panel_bytes)) return;
   tuning.panel_bytes = std::max(tuning.panel_bytes, static_cast<int>(kWideBytes));
   step.launch.grid[1] = lines_of(step) * panels(step);

@@ -55,6 +55,9 @@ Index tiles_of_block(const Step& step);
 Index floor_power_of_two(Index value);
 Index ceil_power_of_two(Index value);
 
+/// Of a GPU's memory, of which a part is seldom read alone.
+inline constexpr Index kMemoryLineBytes = 128;
+
 /// Elements that a lane of a GPU loads at once.
 inline Index pack_of(DType type) { return 16 / static_cast<Index>(size_bytes(type)); }
 

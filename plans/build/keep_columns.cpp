@@ -19,8 +19,7 @@ constexpr Tuning kNarrowColumns{.threads = 512, .unroll = 16, .panel_bytes = 102
 // Of a panel whose columns wait in registers. Of 512 even rows f32 shared memory keeps 128 bytes each at 0.92 of a
 // copy, registers at 0.88.
 Index narrowest_kept_bytes(const Step& step) {
-  constexpr Index kLineBytes = 128;
-  return element_bytes(step) < 4 || !has_even_rows(step) ? kLineBytes : 2 * kLineBytes;
+  return element_bytes(step) < 4 || !has_even_rows(step) ? kMemoryLineBytes : 2 * kMemoryLineBytes;
 }
 
 bool suits_registers(const Step& step, const DeviceFacts& device) {

@@ -30,7 +30,6 @@ constexpr Index kSmallestGpuPartBytes = 16 * 1024;  // for a block
 constexpr Index kBlocksOfMultiprocessor = 2;        // fences of many more blocks slow the memory down
 constexpr Index kLittle = 10 * 1024;                // elements of a multiprocessor: one block, for fewer meet sooner
 constexpr Index kStatesAtOnce = 128;                // of a column, that a warp merges (kernels/cuda/scopes.h)
-constexpr Index kLineBytes = 128;                   // parts of a row end where a line of memory does
 constexpr Index kManyOutputs = 1024;                // whose states are too few for a block each
 constexpr Index kStatesOfWarp = 1024;               // more of one output are a block's
 constexpr int kThreadsOfLanes = 256;
@@ -141,7 +140,7 @@ Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step&
   }
   const Index blocks = parts_of_tile(whole, tiles, blocks_of_multiprocessor(problem, whole, device), device);
   const Index element = static_cast<Index>(size_bytes(problem.input));
-  const Index line = columns == 1 ? kLineBytes / element : 1;
+  const Index line = columns == 1 ? kMemoryLineBytes / element : 1;  // where parts of a row end
   const Index smallest = kSmallestGpuPartBytes / (columns * element);
   return ceil_divide(std::max({ceil_divide(reduced, blocks), smallest, Index{1}}), line) * line;
 }

@@ -58,11 +58,11 @@ Index panels(const Step& step) {
 }
 
 Index unit_of_parts(const Step& step, Index wanted) {
-  constexpr Index kLineBytes = 128, kRunsOfPart = 4;
+  constexpr Index kRunsOfPart = 4;
   if (step.kernel.body != Body::rows) return 1;
   const Index run = step.reduced.size() < 2 ? 1 : step.reduced.back().size;
   if (run > 1 && run * kRunsOfPart <= wanted) return run;
-  return std::max<Index>(1, kLineBytes / static_cast<Index>(size_bytes(step.kernel.input)));
+  return std::max<Index>(1, kMemoryLineBytes / static_cast<Index>(size_bytes(step.kernel.input)));
 }
 
 Index columns_of(const Step& step) {
