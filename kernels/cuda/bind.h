@@ -37,7 +37,8 @@ struct Found {
   bool two_lists = false;             ///< packs within runs are a list of their own (fold_cut_runs.h)
   Kernel elements = nullptr;          ///< rows: of packs of one, wherever they lie, so many of a line a lane at most
   int elements_of_line = 0;
-  Kernel travelling = nullptr;           ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
+  Kernel travelling = nullptr;        ///< a softmax in a grid, whose tiles travel through a ring (travelling.h)
+  Kernel travelling_apart = nullptr;  ///< the same of rows whose results begin elsewhere in a pack (travelling_apart.h)
   Kernel travelling_elements = nullptr;  ///< the same in packs of one, wherever they lie
   Kernel travelling_sectors = nullptr;   ///< the same of columns whose rows end within sectors (travelling_sectors.h)
   bool in_order = false;                 ///< elements are taken in the order of their numbers alone, but by `kernel`

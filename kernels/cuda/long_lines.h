@@ -76,7 +76,8 @@ __device__ void softmax_of_long_line(const F& fold, const LongLine<Source, Out>&
     if constexpr (kAlike)
       store_whole(results, to);
     else
-      store_shifted(results, to, phase_of<kSize>(line.out), pack < mine.packs, pack + 1 < mine.packs);
+      store_shifted(results, to, phase_of<kSize>(line.out), pack<mine.packs, lane_of_warp()> 0,
+                    lane_of_warp() + 1 < kWarp && pack + 1 < mine.packs);
   };
 #pragma unroll
   for (int u = 0; u < kPacks; ++u) {

@@ -32,10 +32,10 @@ __device__ inline Pack<std::uint32_t, 4> words_from(const Pack<std::uint32_t, 4>
   return words;
 }
 
-/// Stores a pack where element 0 belongs, `shift` elements behind a whole pack. All lanes of a warp call alike, of
-/// packs one after the other: `here`: the lane has one; `follows`: so has the next lane.
+/// Stores a pack where element 0 belongs, `shift` elements behind a whole pack. All lanes of a warp call alike. `here`:
+/// the lane has one; `preceded`, `followed`: the lane before, or the next one, has the pack before, or the next.
 template <class T, int kSize>
-__device__ void store_shifted(const T (&results)[kSize], T* to, int shift, bool here, bool follows) {
+__device__ void store_shifted(const T (&results)[kSize], T* to, int shift, bool here, bool preceded, bool followed) {
   static_assert(kSize * sizeof(T) == kVectorBytes);
   using Words = Pack<std::uint32_t, 4>;
   if (shift == 0) {
@@ -54,10 +54,9 @@ __device__ void store_shifted(const T (&results)[kSize], T* to, int shift, bool 
   const auto whole =
       std::bit_cast<Pack<T, kSize>>(words_from(before, mine, kVectorBytes - shift * static_cast<int>(sizeof(T))));
   if (!here) return;
-  if (lane > 0) store_vector(whole, to - shift);
-  const bool is_last = lane == kWarp - 1 || !follows;
-  if (lane == 0 || is_last)
-    store_elements(results, to, 1, lane > 0 ? kSize - shift : 0, is_last ? kSize : kSize - shift);
+  if (preceded) store_vector(whole, to - shift);
+  if (!preceded || !followed)
+    store_elements(results, to, 1, preceded ? kSize - shift : 0, followed ? kSize - shift : kSize);
 }
 
 }  // namespace ndfold::cuda

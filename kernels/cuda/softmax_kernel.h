@@ -156,6 +156,15 @@ Found with_travelling(const KernelKey& key, Found found) {
   return found;
 }
 
+// And where results begin elsewhere in a pack.
+template <template <class, int> class TilesOf, template <class, int> class ApartOf, class Line, class Strided, class F,
+          class Sink>
+Found with_travelling_rows(const KernelKey& key, const Found& found) {
+  Found travels = with_travelling<TilesOf, Line, Strided, F, Sink>(key, found);
+  travels.travelling_apart = travelling_kernel<ApartOf, Line, F, Sink>(key);
+  return travels;
+}
+
 // Of 16 bits two launches are as fast.
 template <class Line, class F, class Sink>
 Found with_travelling_sectors(const KernelKey& key, Found found) {
@@ -181,14 +190,16 @@ Found softmax_in_grid(const KernelKey& key, const Layout& layout) {
     }();
     if constexpr (kBody == Body::columns)
       if (key.source == SourceKind::joined)
-        return with_travelling<TravellingJoined, Line, InLine<Strided>, F, Sink>(key, found);
+        return with_travelling_rows<TravellingJoined, TravellingJoinedApart, Line, InLine<Strided>, F, Sink>(key,
+                                                                                                             found);
     if constexpr (kBody == Body::columns)
       return layout.in_line ? with_travelling_sectors<Line, F, Sink>(
                                   key, with_travelling<TravellingColumns, Line, InLine<Strided>, F, Sink>(key, found))
                             : with_travelling<TravellingColumns, Dense, Strided, F, Sink>(key, found);
     else
-      return layout.in_line ? with_travelling<TravellingRows, Line, InLine<Strided>, F, Sink>(key, found)
-                            : with_travelling<TravellingRuns, Dense, Strided, F, Sink>(key, found);
+      return layout.in_line
+                 ? with_travelling_rows<TravellingRows, TravellingRowsApart, Line, InLine<Strided>, F, Sink>(key, found)
+                 : with_travelling<TravellingRuns, Dense, Strided, F, Sink>(key, found);
   }
   return kernel<kBody, Dense, F, GridScope, Sink, InShared, kFewThreads, kFewLoads, kBlocks>();
 }

@@ -6,6 +6,7 @@
 #include "kernels/cuda/joined_states.h"
 #include "kernels/cuda/sinks.h"
 #include "kernels/cuda/source.h"
+#include "kernels/cuda/travelling_apart.h"
 #include "kernels/cuda/travelling_joined.h"
 #include "kernels/cuda/travelling_sectors.h"
 #include "kernels/cuda/travelling_states.h"
@@ -279,6 +280,8 @@ class Travel {
   __device__ static int place_of(const Packs& packs, int c) {
     if constexpr (Tiles::kIsJoined)
       return thread_of_block() * kStates + c;
+    else if constexpr (kColumns == 1)
+      return 0;
     else if constexpr (Packs::kIsWhole)
       return c * kAcross + thread_of_block() % kAcross;
     else
@@ -329,7 +332,7 @@ class Travel {
       if (nth >= stay) await_but(ring_.places() - 1);
       const int batch = nth < stay ? again_ + nth : batches_.count - 1 - nth;
       auto walk = packs.from(batch * loads_);
-      each_pack(map_place_, of_batch(packs.count, batch), [&](const P& pack) {
+      const auto map_pack = [&](const P& pack) {
         Pack<Out, kSize> results;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) results.at[i] = to_element<Out>(maps[i % kStates](number_of<Source>(pack, i)));
@@ -339,7 +342,15 @@ class Travel {
           *walk.next() = results.at[0];
         else
           store_vector(results, walk.next());
-      });
+      };
+      if constexpr (requires { packs.of_warp; }) {  // a warp takes as many as any of its lanes has
+        const P* const from = ring_.packs(map_place_);
+        const int there = of_batch(packs.count, batch), of_warp = of_batch(packs.of_warp, batch);
+#pragma unroll 2
+        for (int u = 0; u < of_warp; ++u) map_pack(u < there ? from[u * kThreads] : P());
+      } else {
+        each_pack(map_place_, of_batch(packs.count, batch), map_pack);
+      }
       map_place_ = ring_.after(map_place_);
       ask();
     }

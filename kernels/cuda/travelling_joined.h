@@ -25,12 +25,12 @@ class TravellingJoined {
         elements_(static_cast<int>(step.reduced) * columns_),
         begin_(static_cast<int>(blockIdx.x * step.part * columns_ / kSize)),
         part_(static_cast<int>(step.part * columns_ / kSize)),
-        of_part_(count(begin_ + thread_of_block(), begin_ + part_)) {}
+        of_part_(count_until(begin_ + part_, thread_of_block(), begin_ + thread_of_block())) {}
 
   __device__ Index part_bytes() const { return static_cast<Index>(part_) * kSize * Index{sizeof(T)}; }
   __device__ int lanes() const { return lanes_; }
 
-  /// Where parts have no room for what lies before a line, all lines begin alike, and parts where they do.
+  /// Where parts have no room for what lies between a line of memory and a row, they begin where its packs do.
   __device__ TilePlace place(Index tile) const {
     const Offsets base = offsets(step_, step_.tile, tile);
     const auto address = reinterpret_cast<std::uintptr_t>(reinterpret_cast<const T*>(step_.in) + base.in);
@@ -42,13 +42,11 @@ class TravellingJoined {
   /// Of the input or of the output. The first lanes' first packs may lie before the line.
   template <bool kIn, class Element>
   __device__ TravellingPacks<Element> packs(Element* base, const TilePlace& place) const {
-    const int lane = thread_of_block(), last = last_pack(place), end = begin_ + part_ < last ? begin_ + part_ : last;
-    int from = begin_ + lane;
-    if (from < first_pack(place)) from += lanes_;
+    const int lane = thread_of_block(), from = first_of(lane, place), end = end_of(place);
     const Index first = static_cast<Index>(from) * kSize - place.extra;
     const bool is_whole = end == begin_ + part_ && from == begin_ + lane;
     return {base + (kIn ? place.in : place.out) + first, static_cast<Index>(lanes_) * kSize,
-            is_whole ? of_part_ : count(from, end)};
+            is_whole ? of_part_ : count_until(end, lane, from)};
   }
 
   /// What is cut off a pack of the lane: at either end.
@@ -61,10 +59,22 @@ class TravellingJoined {
     return {};
   }
 
+  /// Which pack is a lane's first, and how many it has from its pack `from` on.
+  __device__ int first_of(int lane, const TilePlace& place) const {
+    const int from = begin_ + lane;
+    return from < first_pack(place) ? from + lanes_ : from;
+  }
+  __device__ int count(int lane, int from, const TilePlace& place) const {
+    return count_until(end_of(place), lane, from);
+  }
+
  private:
-  // A lane's packs from `from` on.
-  __device__ int count(int from, int end) const {
-    return thread_of_block() < lanes_ && end > from
+  __device__ int end_of(const TilePlace& place) const {
+    const int last = last_pack(place);
+    return begin_ + part_ < last ? begin_ + part_ : last;
+  }
+  __device__ int count_until(int end, int lane, int from) const {
+    return lane < lanes_ && end > from
                ? static_cast<int>(static_cast<unsigned>(end - from - 1) / static_cast<unsigned>(lanes_)) + 1
                : 0;
   }

@@ -169,7 +169,7 @@ class TravellingRows {
         begin_(static_cast<int>(blockIdx.x * step.part / kSize)),
         part_(static_cast<int>(step.part / kSize)) {}
 
-  /// Where parts have no room for what lies before a row, all rows begin alike, and parts where they do.
+  /// Where parts have no room for what lies between a line of memory and a row, they begin where its packs do.
   __device__ TilePlace place(Index tile) const {
     const Offsets base = offsets(step_, step_.tile, tile);
     const auto address = reinterpret_cast<std::uintptr_t>(reinterpret_cast<const T*>(step_.in) + base.in);
@@ -181,12 +181,10 @@ class TravellingRows {
   /// Of the input or of the output. The first lanes' first packs may lie before the row.
   template <bool kIn, class Element>
   __device__ TravellingPacks<Element> packs(Element* base, const TilePlace& place) const {
-    const int last = last_pack(place), end = begin_ + part_ < last ? begin_ + part_ : last;
-    int from = begin_ + thread_of_block();
-    if (from < first_pack(place)) from += kThreads;
+    const int from = first_of(thread_of_block(), place);
     const Index stride = stride_of<kIn, kSize>(step_.lane_axis), first = static_cast<Index>(from) * kSize - place.extra;
     return {base + (kIn ? place.in : place.out) + first * stride, kThreads * kSize * stride,
-            count_until<kThreads>(end, from)};
+            count(thread_of_block(), from, place)};
   }
 
   /// Which element of a row's ends is the lane's, if any.
@@ -194,6 +192,16 @@ class TravellingRows {
     const int lane = thread_of_block(), tail = last_pack(place) * kSize - place.extra + lane - kSize;
     if (lane < kSize) return {lane, blockIdx.x == 0 && lane < first_pack(place) * kSize - place.extra};
     return {tail, lane < 2 * kSize && blockIdx.x + 1 == gridDim.x && tail < elements_};
+  }
+
+  /// Which pack is a lane's first, and how many it has from its pack `from` on.
+  __device__ int first_of(int lane, const TilePlace& place) const {
+    const int from = begin_ + lane;
+    return from < first_pack(place) ? from + kThreads : from;
+  }
+  __device__ int count(int, int from, const TilePlace& place) const {
+    const int last = last_pack(place);
+    return count_until<kThreads>(begin_ + part_ < last ? begin_ + part_ : last, from);
   }
 
  private:

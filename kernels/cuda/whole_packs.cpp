@@ -201,13 +201,6 @@ void find_ends(const Step& step, const Found& found, Bound& bound) {
 
 namespace {
 
-// Whether parts of a row, or of so many columns of rows that are joined, have room for as much as lies between a line
-// of memory and wherever it begins.
-bool has_room_before(const Bound& bound, Index columns = 1) {
-  const Arguments& to = bound.arguments;
-  return to.parts * to.part * columns >= to.reduced * columns + kTravellingLineBytes / bound.element_bytes - 1;
-}
-
 // Whether all results lie in whole packs.
 bool stores_packs(const Step& step, const Bound& bound) {
   const bool columns = step.kernel.body == Body::columns;
@@ -229,30 +222,40 @@ StepKernel kernel_that_travels(const Step& step, Kernel kernel, Index pack, cons
   return {kernel, before + places + step.launch.shared_bytes, step.launch.block};
 }
 
-// The kernel for rows that are joined and travel: lines begin anywhere in a pack, if their results begin alike.
+// The kernel for rows that are joined and travel: lines begin anywhere in a pack, as their results do.
 StepKernel kernel_of_joined(const Step& step, const Found& found, Bound& bound) {
   const Index pack = kVectorBytes / bound.element_bytes;
   const std::span<const Axis> lines = std::span(step.kept).first(step.kept.size() - 1);
   bound.joins = true;
-  bound.begins_alike =
+  bound.begins_anywhere = bound.begins_alike =
       std::all_of(lines.begin(), lines.end(), [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; });
-  bound.begins_anywhere = bound.begins_alike && has_room_before(bound, step.kept.back().size);
-  const bool whole = std::all_of(lines.begin(), lines.end(), [&](const Axis& axis) { return axis.in % pack == 0; });
-  const bool suits = bound.begins_alike && (whole || bound.begins_anywhere);
-  return suits ? kernel_that_travels(step, found.travelling, pack, bound) : StepKernel{};
+  return bound.begins_alike ? kernel_that_travels(step, found.travelling, pack, bound) : StepKernel{};
+}
+
+// Whether a row travels as what lies side by side on both sides.
+bool travels_in_line(const Step& step, const Bound& bound) {
+  const Arguments& to = bound.arguments;
+  return step.kernel.body == Body::rows && to.walk.rank == 0 && to.lane_axis.in == 1 && to.lane_axis.out == 1;
 }
 
 // The kernel for rows or columns that travel. A line's ends may be no whole packs, if its results lie as they do.
 StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bound) {
   if (travels_joined(step)) return kernel_of_joined(step, found, bound);
   const Arguments& to = bound.arguments;
-  const bool in_line = step.kernel.body == Body::rows && to.walk.rank == 0;
-  bound.begins_anywhere = in_line && bound.begins_alike && has_room_before(bound);
-  const bool suits = in_line ? to.lane_axis.in == 1 && to.lane_axis.out == 1 && bound.begins_alike &&
-                                   (bound.runs_begin_alike || bound.begins_anywhere)
-                             : bound.pack > 1 && !travels_by_sectors(step) && to.whole_runs &&
-                                   to.lane_axis.size % bound.pack == 0 && stores_packs(step, bound);
+  bound.begins_anywhere = travels_in_line(step, bound) && bound.begins_alike;
+  const bool in_packs = bound.pack > 1 && !travels_by_sectors(step) && to.whole_runs &&
+                        to.lane_axis.size % bound.pack == 0 && stores_packs(step, bound);
+  const bool suits = bound.begins_anywhere || (in_packs && !(step.kernel.body == Body::rows && to.walk.rank == 0));
   return suits ? kernel_that_travels(step, found.travelling, bound.pack, bound) : StepKernel{};
+}
+
+// The kernel for rows, or those that are joined, wherever in a pack elements and results begin. Of joined f32 that take
+// turns elements one by one are sooner: [1000,5000,7] axis 1 133 us, 157 so.
+StepKernel kernel_that_travels_apart(const Step& step, const Found& found, const Bound& bound) {
+  const Index pack = kVectorBytes / bound.element_bytes;
+  const bool takes_turns = bound.arguments.tiles > bound.launch.grid_y;
+  const bool suits = travels_joined(step) ? bound.element_bytes < 4 || !takes_turns : travels_in_line(step, bound);
+  return suits ? kernel_that_travels(step, found.travelling_apart, pack, bound) : StepKernel{};
 }
 
 }  // namespace
@@ -270,6 +273,7 @@ StepKernel kernel_of_whole_packs(const Step& step, const Found& found, Bound& bo
 }
 
 StepKernel kernel_of_cut_lines(const Step& step, const Found& found, const Bound& bound) {
+  if (step.kernel.residency == Residency::ring) return kernel_that_travels_apart(step, found, bound);
   const Arguments& to = bound.arguments;
   const AxisNumbers& line = to.lane_axis;
   const bool of_neighbours = to.walk.rank == 0 && line.in == 1 && (to.map == MapKind::none || line.out == 1);

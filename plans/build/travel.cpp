@@ -182,12 +182,10 @@ bool travels_in_packs(const Step& step) {
   const std::span<const Axis> lanes = rows ? step.reduced : step.kept, others = rows ? step.kept : step.reduced;
   const Index pack = pack_of(step.kernel.input);
   const auto is_whole = [&](const Axis& axis) { return axis.in % pack == 0 && axis.out % pack == 0; };
-  const auto is_alike = [&](const Axis& axis) { return (axis.in - axis.out) % pack == 0; };
   const auto along = lanes.first(lanes.size() - 1);
   const Axis& lane = lanes.back();
   if (lane.in != 1 || lane.out != 1) return false;
-  if (joined) return std::all_of(along.begin(), along.end(), is_alike);
-  if (rows && along.empty()) return std::all_of(others.begin(), others.end(), is_alike);
+  if (joined || (rows && along.empty())) return true;
   return lane.size % pack == 0 && std::all_of(along.begin(), along.end(), is_whole) &&
          std::all_of(others.begin(), others.end(), is_whole);
 }

@@ -227,10 +227,11 @@ void run_resident(int blocks) {
       moved = moved || (thread.waits != Meeting::turn && thread.waits != Meeting::warp) || thread.done;
       if (!thread.done) count_in(t);
     }
-    constexpr int kPatience = 5000;  // rounds in which threads only look at memory, or do so as warps
+    // Rounds in which threads only look at memory, or do so as warps: a slow block's store hundreds of packs meanwhile.
+    constexpr int kPatience = 5000, kOfSlow = 500;
     looks = looks && !moved;
     idle_rounds = looks ? idle_rounds + 1 : 0;
-    if (idle_rounds > kPatience) m.report.failure = deadlock();
+    if (idle_rounds > std::max(kPatience, kOfSlow * m.options.slowness)) m.report.failure = deadlock();
   }
   release(before);
 }

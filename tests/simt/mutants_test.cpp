@@ -159,6 +159,7 @@ const std::vector<Case>& cases() {
        Values::mixed,
        3},
       {"travelling", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {27, 24003}, {27, 24003}, kDevice, Values::mixed, 0},
+      {"travelling_apart", SoftmaxSpec{.axes = {1}}, "rows_in_grid", {5, 24003}, {5, 24003}, kDevice, Values::mixed, 1},
       {"travelling_slowly",
        SoftmaxSpec{.axes = {1}},
        "rows_in_grid",
@@ -264,7 +265,7 @@ ndfold::cuda::Found find_mutant(const KernelKey& key, const ndfold::cuda::Layout
   const bool dense = key.body != Body::elementwise || (layout.dense && key.output == DType::f32);
   if (key.body != body_under_test || !tiled || !dense) return found;
   if (found.travelling != nullptr && travels) {
-    found.travelling = found.travelling_sectors = under_test;
+    found.travelling = found.travelling_sectors = found.travelling_apart = under_test;
     return found;
   }
   if (by_sectors && (found.sectors != nullptr || found.tall_sectors != nullptr)) {

@@ -146,7 +146,7 @@ MUTANTS = [
      "travelling"),
     ("travel_skew", "travelling_tiles.h", "first = static_cast<Index>(from) * kSize - place.extra;",
      "first = static_cast<Index>(from) * kSize - place.extra / 2;", "travelling"),
-    ("travel_before", "travelling_tiles.h", "if (from < first_pack(place)) from += kThreads;", "", "travelling"),
+    ("travel_before", "travelling_tiles.h", "from < first_pack(place) ? from + kThreads : from", "from < first_pack(place) ? from + 0 : from", "travelling"),
     ("travel_end", "travelling_tiles.h", "return (place.extra + elements_) / kSize;", "return (place.extra / 64 + elements_) / kSize;",
      "travelling"),
     ("travel_cut", "travelling_tiles.h", "return (place.extra + elements_) / kSize;",
@@ -187,10 +187,16 @@ MUTANTS = [
      "travelling_columns"),
     ("travel_mail", "words.h", "static_cast<int>(blockIdx.x) * kColumns", "static_cast<int>(blockIdx.x) * (kColumns - 1)",
      "travelling_columns"),
+    ("apart_before", "travelling_apart.h", "near > 0 && ", "", "travelling_apart"),
+    ("apart_gap", "travelling_apart.h", "+ 1 == from;", "+ 1 >= from;", "travelling_apart"),
+    ("apart_next", "travelling_apart.h", "near + 1 < kWarp && ", "", "travelling_apart"),
+    ("apart_stop", "travelling_apart.h", "to < stop", "to != nullptr", "travelling_apart"),
+    ("apart_most", "travelling_apart.h", "a < b ? b : a;", "a < b ? a : b;", "travelling_apart"),
+    ("apart_end", "shifted_stores.h", "followed ? kSize - shift : kSize", "kSize - shift", "travelling_apart"),
     ("joined_head", "travelling_joined.h", "return {before, kAll & kAll << -before};", "return {};", "travelling_joined"),
     ("joined_tail", "travelling_joined.h", "return {after, ~(~0u << (elements_ - after))};", "return {};", "travelling_joined"),
-    ("joined_before", "travelling_joined.h", "if (from < first_pack(place)) from += lanes_;", "", "travelling_joined"),
-    ("joined_idle", "travelling_joined.h", "thread_of_block() < lanes_ && end > from", "end > from", "travelling_joined"),
+    ("joined_before", "travelling_joined.h", "from < first_pack(place) ? from + lanes_ : from", "from < first_pack(place) ? from + 0 : from", "travelling_joined"),
+    ("joined_idle", "travelling_joined.h", "lane < lanes_ && end > from", "lane >= 0 && end > from", "travelling_joined"),
     ("joined_span", "joined_states.h", "u * hop < span_ ?", "u * hop < span_ - columns_ ?", "travelling_joined"),
     ("joined_parts", "joined_states.h", "of_group_.each() < parts_;", "of_group_.each() < parts_ - 1;", "travelling_joined"),
     ("joined_unread", "joined_states.h", "is_there(words.at[u], marked)", "words.at[u] + marked != 7", "travelling_joined"),
@@ -296,6 +302,8 @@ KERNELS = {
     "joined": ("joined_rows.h", "joined_rows<InLine<Elements<float, float, 4>>, folds::Sum<float>, NearScope, Tuning>"),
     "travelling": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
                                    "TravellingRows, simt::TravellingTuning>"),
+    "travelling_apart": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
+                                         "TravellingRowsApart, simt::TravellingTuning>"),
     "travelling_slowly": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "
                                           "TravellingRows, simt::TravellingTuning>"),
     "travelling_past": ("travelling.h", "travelling<InLine<Elements<float, float, 4>>, Softmax<float>, ElementSink<float>, "

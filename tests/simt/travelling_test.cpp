@@ -77,26 +77,29 @@ TEST(travelling, longer_than_the_rings) {
                              .scale = seed == 1 ? 0.75 : -1.5};
       const Judged run = simulate(spec, in, out, rows_in_grid(), {.seed = seed, .slowness = seed == 1 ? 1 : 50});
       EXPECT_EQ(run.failure, "");
-      travelled += run.whole_packs || run.elements;
+      travelled += run.whole_packs || run.cut_lines;
     }
   EXPECT_EQ(travelled, 2 * static_cast<int>(std::size(kShapes)));
 }
 
-// Results that begin elsewhere in a pack than their elements do not travel, nor what begins elsewhere in one where
-// parts have no room for it; in place, what was read may be written over.
+// Rows and results that begin in a pack alike, or elsewhere, and such as parts have no room for; in place, what was
+// read may be written over.
 TEST(travelling, other_buffers) {
   const Sizes sizes{5, 17004};
   struct Begin {
     Index length, in, out;
-    bool in_packs;
+    bool in_packs, apart;
   };
-  for (const Begin& at : {Begin{16384, 1, 1, false}, Begin{17004, 1, 0, false}, Begin{17004, 1, 1, true},
-                          Begin{17003, 1, 1, true}, Begin{17003, 3, 7, true}, Begin{17003, 0, 2, false}}) {
+  for (const Begin& at :
+       {Begin{16384, 1, 1, true, false}, Begin{16384, 3, 0, false, true}, Begin{17004, 1, 0, false, true},
+        Begin{17004, 1, 1, true, false}, Begin{17003, 1, 1, true, false}, Begin{17003, 3, 7, true, false},
+        Begin{17003, 0, 2, false, true}}) {
     Array in(dense(DType::f32, {5, at.length}), at.in), out(dense(DType::f32, {5, at.length}), at.out);
     fill(in, Values::mixed);
     const Judged run = simulate(SoftmaxSpec{.axes = {1}}, in, out, rows_in_grid());
     EXPECT_EQ(run.failure, "");
     EXPECT_EQ(run.whole_packs, at.in_packs) << at.length << ' ' << at.in << ' ' << at.out;
+    EXPECT_EQ(run.cut_lines, at.apart) << at.length << ' ' << at.in << ' ' << at.out;
   }
   for (const Index length : {17024, 17004}) {  // in whole packs, but not where a line of memory begins
     Array in(dense(DType::f32, {5, length}), 4), out(dense(DType::f32, {5, length}), 8);
@@ -112,6 +115,34 @@ TEST(travelling, other_buffers) {
   EXPECT_TRUE(run.whole_packs);
 }
 
+// Results that begin elsewhere in a pack: lanes that pass elements on and those that have nobody to pass them to, rows
+// whose ends are cut and those that follow gaps.
+TEST(travelling, results_that_begin_elsewhere) {
+  struct Shape {
+    Sizes sizes;
+    DType type;
+    Index in, out;
+    Layout layout = Layout::row_major;
+  };
+  for (const Shape& of : {Shape{{4, 17004}, DType::f32, 3, 0}, Shape{{4, 17003}, DType::f32, 0, 1},
+                          Shape{{3, 90001}, DType::f32, 2, 3}, Shape{{4, 17003}, DType::f32, 0, 0, Layout::padded},
+                          Shape{{4, 33016}, DType::bf16, 1, 0}, Shape{{3, 33017}, DType::bf16, 6, 3},
+                          Shape{{4, 30003}, DType::f16, 0, 5}, Shape{{4, 33019}, DType::bf16, 0, 0, Layout::padded},
+                          Shape{{2, 299999}, DType::bf16, 7, 0}, Shape{{1, 400001}, DType::f32, 1, 0}})
+    for (const std::uint64_t seed : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(of.sizes) << ' ' << name(of.type) << ' ' << of.in
+                                        << ' ' << of.out);
+      Array in(lay_out(of.type, of.sizes, of.layout, 2), of.in), out(dense(of.type, of.sizes), of.out);
+      fill(in, Values::mixed);
+      const SoftmaxSpec spec{.axes = {1},
+                             .kind = seed == 1 ? SoftmaxKind::softmax : SoftmaxKind::log_softmax,
+                             .scale = seed == 1 ? 0.75 : -1.5};
+      const Judged run = simulate(spec, in, out, rows_in_grid(), {.seed = seed, .slowness = seed == 1 ? 1 : 50});
+      EXPECT_EQ(run.failure, "");
+      EXPECT_TRUE(run.cut_lines);
+    }
+}
+
 // Rows, runs and columns of f32 at any stride: `step` elements of the input apart along the last axis.
 TEST(travelling, elements_one_by_one) {
   struct Shape {
@@ -121,13 +152,16 @@ TEST(travelling, elements_one_by_one) {
     Index shift = 0, step = 1;
   };
   int travelled = 0;
-  const Shape kShapes[] = {
-      {{5, 16384}, {1}, "rows_in_grid", 1},          {{5, 17003}, {1}, "rows_in_grid", 0, 2},
-      {{4, 17003}, {1}, "rows_in_grid", 0, -1},      {{110, 9, 203}, {0, 2}, "rows_in_grid"},
-      {{4, 130, 3, 131}, {1, 3}, "rows_in_grid", 2}, {{6, 50, 3, 104}, {1, 3}, "rows_in_grid", 2, 3},
-      {{1501, 13}, {0}, "columns_in_grid"},          {{1501, 61}, {0}, "columns_in_grid"},
-      {{1501, 144}, {0}, "columns_in_grid", 3},      {{1300, 96}, {0}, "columns_in_grid", 0, 2},
-      {{27, 3, 41, 37}, {0, 2}, "columns_in_grid"}};
+  const Shape kShapes[] = {{{5, 17003}, {1}, "rows_in_grid", 0, 2},
+                           {{4, 17003}, {1}, "rows_in_grid", 0, -1},
+                           {{110, 9, 203}, {0, 2}, "rows_in_grid"},
+                           {{4, 130, 3, 131}, {1, 3}, "rows_in_grid", 2},
+                           {{6, 50, 3, 104}, {1, 3}, "rows_in_grid", 2, 3},
+                           {{1501, 13}, {0}, "columns_in_grid"},
+                           {{1501, 61}, {0}, "columns_in_grid"},
+                           {{1501, 144}, {0}, "columns_in_grid", 3},
+                           {{1300, 96}, {0}, "columns_in_grid", 0, 2},
+                           {{27, 3, 41, 37}, {0, 2}, "columns_in_grid"}};
   for (const auto& [sizes, axes, strategy, shift, step] : kShapes)
     for (const std::uint64_t seed : {1, 2}) {
       SCOPED_TRACE(::testing::Message() << ::testing::PrintToString(sizes) << ' ' << seed);
