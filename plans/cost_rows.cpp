@@ -52,8 +52,18 @@ namespace {
 
 double length_of_run(const Step& step) { return static_cast<double>(step.reduced.back().size); }
 
+// Of a reduction by lanes of a warp.
+double share_of_cut_runs_of_lanes(const Step& step) {
+  const bool half = size_bytes(step.kernel.input) == 2;
+  const double run = length_of_run(step);
+  if (looks_twice(step.kernel.fold))
+    return half ? on_stairs(kHalfCutRunsOfLanesTwice, run) : on_stairs(kCutRunsOfLanesTwice, run);
+  return half ? on_stairs(kHalfCutRunsOfLanes, run) : on_stairs(kCutRunsOfLanes, run);
+}
+
 double share_of_cut_runs(const Step& step) {
   if (!has_cut_runs(step)) return 1;
+  if (step.kernel.scope == Scope::lanes) return share_of_cut_runs_of_lanes(step);
   const double share = on_stairs(looks_twice(step.kernel.fold) ? kCutRunsTwice : kCutRuns, length_of_run(step));
   return share * (size_bytes(step.kernel.input) == 2 ? kHalfCutRuns : 1);
 }
@@ -63,6 +73,7 @@ double share_of_half_looks(const Step& step) {
   const bool leaves_states = step.kernel.sink == SinkKind::store_state;
   if (step.reduced.size() < 2)
     return !leaves_states ? 1 : are_cut(step) ? kHalfStatesOfCutLines : on_stairs(kHalfStatesOfLines, run_bytes(step));
+  if (has_cut_runs(step) && step.kernel.scope == Scope::lanes) return share_of_cut_runs_of_lanes(step);
   if (has_cut_runs(step))
     return on_stairs(kHalfShortRunsTwice, run_bytes(step)) * on_stairs(kHalfCutRunsTwice, length_of_run(step));
   const bool powers_of_part = leaves_states && step.kernel.fold == FoldKind::logsumexp;

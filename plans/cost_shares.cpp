@@ -202,11 +202,17 @@ double share_of_columns(const Step& step, bool half) {
   return kUnevenColumns * (in_runs ? kHalfUnevenRunsInBlock : half ? kHalfUnevenInBlock : 1);
 }
 
+double share_of_looked_up(const Step& step, bool half) {
+  if (step.reduced.size() < 2) return 1;
+  const bool twice = looks_twice(step.kernel.fold), short_runs = step.reduced.back().size <= kShortRunOfBundles;
+  if (half && !twice && !maps(step)) return kHalfSumsLookedUp;
+  return maps(step) || !short_runs ? kLookedUp : half ? kHalfShortLooksLookedUp : kShortLookedUp;
+}
+
 double share_of_bundles(const Step& step, bool half) {
-  const bool twice = looks_twice(step.kernel.fold) || maps(step), table = step.reduced.size() > 1;
-  const double looked_up = !table ? 1 : half && !twice ? kHalfSumsLookedUp : kLookedUp;
+  const bool twice = looks_twice(step.kernel.fold) || maps(step);
   return on_stairs(kLinesInBundles, static_cast<double>(elements(step.reduced))) * (half ? kHalfLinesInBundles : 1) *
-         (twice ? kLooksInBundles : 1) * looked_up;
+         (twice ? kLooksInBundles : 1) * share_of_looked_up(step, half);
 }
 
 }  // namespace

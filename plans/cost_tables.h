@@ -117,8 +117,10 @@ inline constexpr double kColumnsInLanes = 0.6, kHalfColumnsInLanes = 0.3;
 inline constexpr StairRow kLinesInBundles[] = {{2, 0.50}, {4, 0.60}, {12, 0.75}, {1e300, 0.90}};
 inline constexpr double kHalfLinesInBundles = 0.87, kLooksInBundles = 0.88, kLookedUp = 0.65;
 /// Reductions over two axes: of [16384,3,33,33] over 1 and 3 var f32 and bf16 171 and 116 us of 51, sums 113 and 75; of
-/// [20000,5,20,40] sums 89 and 94 of 74; but var f32 of [3,768,24,80,6] over 2 and 4 33 of 27.
-inline constexpr double kHalfSumsLookedUp = 0.85;
+/// [20000,5,20,40] sums 89 and 94 of 74; but var f32 of [3,768,24,80,6] over 2 and 4 33 of 27, and logsumexp f32 and
+/// bf16 of [3855,8,64,17] 42 and 29 of 33 and 17.
+inline constexpr double kHalfSumsLookedUp = 0.85, kShortLookedUp = 0.97, kHalfShortLooksLookedUp = 0.78;
+inline constexpr Index kShortRunOfBundles = 20;
 
 /// Rows and columns that travel, by blocks that share one: docs/measurements/h200-facts.md#rows-that-travel, beside
 /// kKernelShare. A row that has no room beside the next one is finished first: 2^22 elements 0.65 of a copy.
@@ -173,16 +175,22 @@ inline constexpr double kHalfRowsInRuns = 0.72;
 inline constexpr double kShortRunsAlone = 0.35, kWorkBesideShortRuns = 0.8;
 inline constexpr Index kFarColumnBytes = 1024;
 
-/// Reductions of runs that are no whole packs, beside kKernelShare, by elements of a run: sums of 33, 49, 777 and 3025
-/// f32 reach 0.77, 0.89, 0.90 and 0.96 of a stream, var, argmax and logsumexp 0.61, 0.73, - and 0.94; sums of 33 and 49
-/// bf16 0.68 and 0.82 (gpu.csv, and single runs in docs/performance.md).
+/// Reductions of runs that are no whole packs, beside kKernelShare, by elements of a run. By blocks: sums of 33, 49,
+/// 777 and 3025 f32 reach 0.77, 0.89, 0.90 and 0.96 of a stream, var, argmax and logsumexp 0.61, 0.73, - and 0.94; sums
+/// of 33 and 49 bf16 0.68 and 0.82; var of 3025 0.90 (gpu.csv, and single runs in docs/performance.md).
 inline constexpr StairRow kCutRuns[] = {{12, 0.50}, {20, 0.62}, {40, 0.81}, {100, 0.93}, {1000, 0.95}, {1e300, 1.0}};
 inline constexpr StairRow kCutRunsTwice[] = {{12, 0.40},  {20, 0.47},   {40, 0.65},
                                              {100, 0.77}, {1000, 0.90}, {1e300, 0.99}};
 inline constexpr double kHalfCutRuns = 0.90;
-/// Two looks at 16 bits, var of runs of 33, 65, 100 and 130 by lanes 0.50, 0.54, 0.70 and 0.47, of 3025 by blocks 0.90.
 inline constexpr StairRow kHalfCutRunsTwice[] = {{40, 0.52}, {80, 0.55},  {110, 0.70},
                                                  {200, 0.5}, {1000, 0.8}, {1e300, 0.89}};
+/// By lanes, as few as in_lanes.cpp gives a row, 128 MiB of runs of 9, 17, 33, 49, 65, 129 and 257: gpu-history.md.
+inline constexpr StairRow kCutRunsOfLanes[] = {{20, 0.92}, {100, 0.95}, {1e300, 0.97}};
+inline constexpr StairRow kCutRunsOfLanesTwice[] = {{12, 0.65}, {20, 0.70},  {40, 0.74},
+                                                    {60, 0.76}, {100, 0.81}, {1e300, 0.85}};
+inline constexpr StairRow kHalfCutRunsOfLanes[] = {{12, 0.76}, {60, 0.87}, {1e300, 0.89}};
+inline constexpr StairRow kHalfCutRunsOfLanesTwice[] = {{12, 0.41},  {20, 0.45},  {60, 0.61},
+                                                        {100, 0.65}, {200, 0.70}, {1e300, 0.78}};
 /// And how much longer one block waits for such rows than for whole packs: logsumexp and max f32 of [3000,33,396] with
 /// gaps, axes 0 and 2, by 33 blocks 270 and 196 us, where whole packs of as many bytes take some 120.
 inline constexpr double kWaitForCutRunsTwice = 2.3, kWaitForCutRuns = 1.6;
@@ -193,10 +201,10 @@ inline constexpr double kWaitForHalfLooks = 1.2;
 /// And those that look twice at runs of few 16-bit elements, by a run's bytes: logsumexp f16 of [9,1024,513,6,3] over
 /// 0, 1, 2 and 4 takes 540 us in parts, 71 by columns first, [36450,127,16] over 0 and 2 92 and 52, by blocks 118.
 inline constexpr StairRow kHalfShortRunsTwice[] = {{8, 0.14}, {40, 0.42}, {1e300, 1.0}};
-/// Of whole packs, var and logsumexp bf16 by a run's bytes: [512,32,128,32] over 1 and 3 0.76 and 0.75 of a stream,
+/// Of whole packs, var and logsumexp bf16 by a run's bytes: [4096,16,64,8] over 1 and 3 0.85, [512,32,128,32] 0.76,
 /// [64,256,64,64] 0.91 and 0.88, [64,512,2048] over 0 and 2 0.90 and 0.88. Powers of parts, [2048,64,512] 47 us
 /// for 42.
-inline constexpr StairRow kHalfLooksAtRuns[] = {{16, 0.32}, {32, 0.72}, {64, 0.76}, {1e300, 0.89}};
+inline constexpr StairRow kHalfLooksAtRuns[] = {{16, 0.66}, {32, 0.76}, {64, 0.76}, {1e300, 0.89}};
 inline constexpr double kHalfPowersOfPart = 0.86;
 /// And states of lines, by a line's bytes: nearest axes of 32 to 2048 elements first.
 inline constexpr StairRow kHalfStatesOfLines[] = {{128, 0.58},  {256, 0.64},  {512, 0.69},

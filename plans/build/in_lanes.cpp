@@ -5,6 +5,7 @@
 #include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
+#include "plans/cost_rows.h"
 
 #include <algorithm>
 
@@ -20,8 +21,8 @@ constexpr Index kLongestRunsBytes = 16384;
 // f32 of 8192 rows of 102 runs of 48 47 and 77 us (an H200).
 constexpr Index kLongestLooksBytes = 32768;
 // And whatever is folded of short runs: of 8192 rows sums f32 of 200 runs of 33 58 and 66 us, of 500 runs of 20 82 and
-// 104, var 84 and 128.
-constexpr Index kShortRunBytes = 256, kLongestShortRunsBytes = 49152;
+// 104, var 84 and 128; of 4032 rows of 64 runs of 129 36 and 43.
+constexpr Index kShortRunBytes = 256, kShortCutRunBytes = 1024, kLongestShortRunsBytes = 49152;
 constexpr Index kWarpsOfMultiprocessor = 24;  // that registers have room for
 constexpr Index kLoadsOfCutRuns = 4;
 
@@ -54,6 +55,25 @@ void share_few_rows(Step& step, const DeviceFacts& device) {
   step.launch.block = static_cast<int>(std::min<Index>(step.launch.block, std::max(each, fewest)));
 }
 
+// Of a reduction's runs: what a warp does for a row besides its packs is shared by rows that it has side by side, and
+// lanes whose loads reach beyond a run do more for nothing; but lines of memory that few lanes read bit by bit leave
+// the cache. f32 of [992,16,64,33] axes 1 and 3 by 4, 8, 16 and 32 lanes: sum 37, 39, 43 and 56 us, argmax 48, 49, 48
+// and 70; sums of [512,64,64,16] 35, 33, 33 and 37, of [1024,16,64,32] by 2, 4 and 8 42, 34 and 33. Few rows keep all
+// multiprocessors busy.
+Index lanes_of_runs(const Step& step, const DeviceFacts& device) {
+  constexpr Index kPacksOfRow = 16, kPacksOfCutRow = 20, kPacksOfRun = 2, kPacksOfCutRun = 4;  // of a lane
+  constexpr Index kFewestLanes = 768;                                                          // of a multiprocessor
+  const bool cut = has_cut_runs(step);
+  const Index pack = pack_of(step.kernel.input), run = step.reduced.back().size;
+  const Index packs = cut ? ceil_divide(run + pack - 1, pack) : run / pack,
+              of_row = packs * (elements(step.reduced) / run);
+  const Index of_rows = cut ? of_row / kPacksOfCutRow : ceil_power_of_two(ceil_divide(of_row, kPacksOfRow));
+  const Index wanted = std::max(of_rows, packs / (cut ? kPacksOfCutRun : kPacksOfRun));
+  const Index busy = ceil_divide(kFewestLanes * device.multiprocessors, elements(step.kept));
+  const Index few = std::min<Index>(step.kernel.tuning.lanes_per_row, ceil_power_of_two(busy));
+  return std::min<Index>(device.lanes, std::max(few, floor_power_of_two(std::max<Index>(1, wanted))));
+}
+
 Index row_bytes(const Problem& problem) {
   return problem.axes.reduced_elements() * static_cast<Index>(size_bytes(problem.input));
 }
@@ -69,8 +89,10 @@ bool fits_warp(const Problem& problem) {
 }
 
 bool has_rows_for_warps(const Problem& problem, const DeviceFacts& device) {
-  const Index warps = device.multiprocessors * Index{device.threads_per_multiprocessor / device.lanes};
-  return problem.inputs / problem.axes.reduced_elements() >= warps;
+  // Sums f32 of 8192 rows of 16 runs of 256 take 50 us by blocks, 33 by warps.
+  const Index each = problem.kind == RequestKind::reduce ? kWarpsOfMultiprocessor
+                                                         : Index{device.threads_per_multiprocessor / device.lanes};
+  return problem.inputs / problem.axes.reduced_elements() >= device.multiprocessors * each;
 }
 
 bool wants_warps_for_long_rows(const Problem& problem, const DeviceFacts& device) {
@@ -78,7 +100,8 @@ bool wants_warps_for_long_rows(const Problem& problem, const DeviceFacts& device
   if (problem.axes.reduced.size() < 2) return false;
   const Index rows = problem.inputs / problem.axes.reduced_elements(), bytes = row_bytes(problem);
   const Index run_bytes = problem.axes.reduced.back().size * static_cast<Index>(size_bytes(problem.input));
-  const Index longest = run_bytes <= kShortRunBytes ? kLongestShortRunsBytes
+  const Index longest = run_bytes <= (has_whole_runs(problem) ? kShortRunBytes : kShortCutRunBytes)
+                            ? kLongestShortRunsBytes
                         : looks_twice(problem.fold) ? kLongestLooksBytes
                                                     : 0;
   return bytes > kLongestRowBytes && bytes <= longest && rows >= kWarpsOfMultiprocessor * device.multiprocessors;
@@ -111,6 +134,9 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
   if (cut > 0 && cut <= device.lanes) step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(cut));
   if (const Index packs = packs_of_cut_runs(problem, device); packs > 0 && packs <= device.lanes * kLoadsOfCutRuns)
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(ceil_divide(packs, kLoadsOfCutRuns)));
+  if (problem.kind == RequestKind::reduce && step.reduced.size() > 1 && step.reduced.back().in == 1 &&
+      has_many_kernels(problem))
+    step.kernel.tuning.lanes_per_row = static_cast<int>(lanes_of_runs(step, device));
   share_few_rows(step, device);
   step.launch.grid = {1, blocks_of(step, device), 1};
   stay_for_rows(problem, device, step);

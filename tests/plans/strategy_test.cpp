@@ -157,13 +157,28 @@ std::vector<Chosen> chosen_rows() {
       {"wide_columns", of_turned_lines()},
       {"nearest_first", reduce_of(ReduceOp::argmax, dense(DType::f32, {31, 3, 1024, 196}), {0, 2}, kH200)},
       {"nearest_first", reduce_of(ReduceOp::logsumexp, dense(DType::bf16, {12, 695, 10000}), {0, 2}, kH200)},
-      {"nearest_first", reduce_of(ReduceOp::var, dense(DType::bf16, {12, 2047, 26, 2, 65}), {0, 3, 4}, kH200)},
+      {"rows_in_lanes", reduce_of(ReduceOp::var, dense(DType::bf16, {12, 2047, 26, 2, 65}), {0, 3, 4}, kH200)},
+      {"rows_in_lanes", sum_of({127, 32, 64, 129}, {1, 3}, kH200)},
+      {"rows_in_lanes", sum_of({128, 16, 64, 256}, {1, 3}, kH200)},
       {"split", softmax_of({4, 16 * kMillion}, {1}, kA100)},
   };
 }
 
 TEST(Strategies, EveryRowIsChosenWhereItBelongs) {
   for (const Chosen& row : chosen_rows()) EXPECT_EQ(plan(row.request).strategy, row.strategy);
+}
+
+// Rows of runs share a warp, as few lanes each as their packs keep busy; few rows have as many as keep a GPU busy.
+TEST(Strategies, LanesOfRuns) {
+  const auto lanes_of = [](Dims sizes) {
+    Request request = sum_of(std::move(sizes), {1, 3}, kH200);
+    request.options.strategy = "rows_in_lanes";
+    return plan(request).schedule.steps[0].kernel.tuning.lanes_per_row;
+  };
+  EXPECT_EQ(lanes_of({992, 16, 64, 33}), 4);
+  EXPECT_EQ(lanes_of({126, 64, 64, 65}), 32);
+  EXPECT_EQ(lanes_of({512, 64, 64, 16}), 16);
+  EXPECT_EQ(lanes_of({16, 16, 64, 33}), 32);
 }
 
 // No one is meant to want the literal chain: its place is to be forced, and to be there when nothing else can.
