@@ -21,6 +21,7 @@ struct TravellingResultsApart : TravellingPacks<Out> {
   }
 };
 
+/// Tiles of rows, or of those that are joined.
 template <class Tiles, class Source>
 class TravellingApart : public Tiles {
   static constexpr int kSize = Source::kSize;

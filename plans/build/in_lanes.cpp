@@ -55,11 +55,9 @@ void share_few_rows(Step& step, const DeviceFacts& device) {
   step.launch.block = static_cast<int>(std::min<Index>(step.launch.block, std::max(each, fewest)));
 }
 
-// Of a reduction's runs: what a warp does for a row besides its packs is shared by rows that it has side by side, and
-// lanes whose loads reach beyond a run do more for nothing; but lines of memory that few lanes read bit by bit leave
-// the cache. f32 of [992,16,64,33] axes 1 and 3 by 4, 8, 16 and 32 lanes: sum 37, 39, 43 and 56 us, argmax 48, 49, 48
-// and 70; sums of [512,64,64,16] 35, 33, 33 and 37, of [1024,16,64,32] by 2, 4 and 8 42, 34 and 33. Few rows keep all
-// multiprocessors busy.
+// Of a reduction's runs, few: rows side by side share what a warp does besides, and loads beyond a row do nothing. But
+// lines of memory that lanes read bit by bit leave the cache: sums f32 of [992,16,64,33] axes 1 and 3 by 1, 4, 8, 16
+// and 32 lanes 46, 37, 39, 42 and 56 us (gpu-history.md). Few rows keep all multiprocessors busy.
 Index lanes_of_runs(const Step& step, const DeviceFacts& device) {
   constexpr Index kPacksOfRow = 16, kPacksOfCutRow = 20, kPacksOfRun = 2, kPacksOfCutRun = 4;  // of a lane
   constexpr Index kFewestLanes = 768;                                                          // of a multiprocessor
