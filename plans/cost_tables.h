@@ -204,7 +204,7 @@ inline constexpr StairRow kHalfShortRunsTwice[] = {{8, 0.14}, {40, 0.42}, {1e300
 /// Of whole packs, var and logsumexp bf16 by a run's bytes: [4096,16,64,8] over 1 and 3 0.85, [512,32,128,32] 0.76,
 /// [64,256,64,64] 0.91 and 0.88, [64,512,2048] over 0 and 2 0.90 and 0.88. Powers of parts, [2048,64,512] 47 us
 /// for 42.
-inline constexpr StairRow kHalfLooksAtRuns[] = {{16, 0.66}, {32, 0.76}, {64, 0.76}, {1e300, 0.89}};
+inline constexpr StairRow kHalfLooksAtRuns[] = {{16, 0.66}, {64, 0.76}, {1e300, 0.89}};
 inline constexpr double kHalfPowersOfPart = 0.86;
 /// And states of lines, by a line's bytes: nearest axes of 32 to 2048 elements first.
 inline constexpr StairRow kHalfStatesOfLines[] = {{128, 0.58},  {256, 0.64},  {512, 0.69},

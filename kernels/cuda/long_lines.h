@@ -72,12 +72,13 @@ __device__ void softmax_of_long_line(const F& fold, const LongLine<Source, Out>&
   std::conditional_t<kPowers, Powers, LogSoftmaxMap<A>> map({max, sum}, kept.scale(), alpha);
   if constexpr (kPowers && std::is_same_v<Powers, PowerMap<A>>) map.factor *= share;
   const auto store = [&](const Out(&results)[kSize], int pack) {
+    [[maybe_unused]] const int lane = lane_of_warp();
     Out* const to = line.out + pack * kSize;
     if constexpr (kAlike)
       store_whole(results, to);
     else
-      store_shifted(results, to, phase_of<kSize>(line.out), pack<mine.packs, lane_of_warp()> 0,
-                    lane_of_warp() + 1 < kWarp && pack + 1 < mine.packs);
+      store_shifted(results, to, phase_of<kSize>(line.out), pack < mine.packs, lane != 0,
+                    lane + 1 < kWarp && pack + 1 < mine.packs);
   };
 #pragma unroll
   for (int u = 0; u < kPacks; ++u) {

@@ -245,8 +245,8 @@ StepKernel kernel_of_travelling(const Step& step, const Found& found, Bound& bou
   bound.begins_anywhere = travels_in_line(step, bound) && bound.begins_alike;
   const bool in_packs = bound.pack > 1 && !travels_by_sectors(step) && to.whole_runs &&
                         to.lane_axis.size % bound.pack == 0 && stores_packs(step, bound);
-  const bool suits = bound.begins_anywhere || (in_packs && !(step.kernel.body == Body::rows && to.walk.rank == 0));
-  return suits ? kernel_that_travels(step, found.travelling, bound.pack, bound) : StepKernel{};
+  return bound.begins_anywhere || in_packs ? kernel_that_travels(step, found.travelling, bound.pack, bound)
+                                           : StepKernel{};
 }
 
 // The kernel for rows, or those that are joined, wherever in a pack elements and results begin. Of joined f32 that take

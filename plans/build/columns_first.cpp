@@ -30,11 +30,10 @@ constexpr Index kFewestOfCpuRows = 32, kFewestOfPowers = 64, kRunsOfRows = 4;
 constexpr Index kFewestOfParted = 2;  // columns: softmax f32 of [4,640,96,9,2] with gaps over all but 0 72 and 19 ms
 constexpr Index kWorthStates = Index{1} << 13, kLineBytes = 64;
 // States of an output that all its columns merge for themselves, rather than in one launch more: of 81 columns each,
-// 8192 outputs of [128,8192,81] take 577 us (an H100). A CPU starts one sooner: [65,5000,12] f32 5.6 ms, 1.9 so.
-constexpr Index kWorthSpreading = 16, kWorthSpreadingOnCpu = 2;
+// 8192 outputs of [128,8192,81] take 577 us (an H100). A CPU starts one at once: [65,5000,12] f32 5.6 ms, 1.9 so.
+constexpr Index kWorthSpreading = 16;
 
 bool is_softmax(const Problem& problem) { return problem.kind == RequestKind::softmax; }
-bool raises_powers(const Problem& problem) { return is_softmax(problem) || problem.fold == FoldKind::logsumexp; }
 
 // The kept axes and that of runs, far to near; where it is among them.
 struct Columns {
@@ -189,8 +188,8 @@ Schedule build_columns_first(const Problem& problem, const DeviceFacts& device) 
   const Buffer states = workspace.place(states_bytes(whole, parts));
   Step fold = whole;
   divide_into_parts(fold, part, states);
-  const Index worth = device.kind == DeviceKind::cpu ? kWorthSpreadingOnCpu : kWorthSpreading;
-  const bool maps = is_softmax(problem), spreads = maps && parts * problem.axes.reduced.back().size >= worth;
+  const bool maps = is_softmax(problem), many = parts * problem.axes.reduced.back().size >= kWorthSpreading;
+  const bool spreads = maps && (many || device.kind == DeviceKind::cpu);
   Step merge = merge_of_runs(problem, device, states, parts, maps && !spreads ? For::columns : For::outputs);
   merge_by_lanes(merge, device);
   schedule.steps = {std::move(fold)};

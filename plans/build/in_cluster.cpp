@@ -141,8 +141,7 @@ bool is_quick(const Step& step, const DeviceFacts& device) {
   const Index batches = ceil_divide(tile_bytes(step), batch_bytes(step.kernel.tuning));
   const Index blocks = step.launch.grid[1] * step.parts, panel = panel_elements(step) * element_bytes(step);
   if (blocks <= device.multiprocessors) return batches <= kMostBatches;
-  const bool looks_once = !looks_twice(step.kernel.fold) && !folds_an_index(step.kernel.fold);
-  return columns && looks_once && batches <= 1 && blocks <= 2 * Index{device.multiprocessors} &&
+  return columns && !looks_twice(step.kernel.fold) && batches <= 1 && blocks <= 2 * Index{device.multiprocessors} &&
          panel > kNarrowestPanelBytes && panel <= kWidePanelBytes;
 }
 

@@ -5,7 +5,6 @@
 #include "plans/build/lines.h"
 #include "plans/build/orientation.h"
 #include "plans/build/steps.h"
-#include "plans/cost_rows.h"
 
 #include <algorithm>
 
@@ -58,10 +57,10 @@ void share_few_rows(Step& step, const DeviceFacts& device) {
 // Of a reduction's runs, few: rows side by side share what a warp does besides, and loads beyond a row do nothing. But
 // lines of memory that lanes read bit by bit leave the cache: sums f32 of [992,16,64,33] axes 1 and 3 by 1, 4, 8, 16
 // and 32 lanes 46, 37, 39, 42 and 56 us (gpu-history.md). Few rows keep all multiprocessors busy.
-Index lanes_of_runs(const Step& step, const DeviceFacts& device) {
+Index lanes_of_runs(const Problem& problem, const Step& step, const DeviceFacts& device) {
   constexpr Index kPacksOfRow = 16, kPacksOfCutRow = 20, kPacksOfRun = 2, kPacksOfCutRun = 4;  // of a lane
   constexpr Index kFewestLanes = 768;                                                          // of a multiprocessor
-  const bool cut = has_cut_runs(step);
+  const bool cut = !has_whole_runs(problem);
   const Index pack = pack_of(step.kernel.input), run = step.reduced.back().size;
   const Index packs = cut ? ceil_divide(run + pack - 1, pack) : run / pack,
               of_row = packs * (elements(step.reduced) / run);
@@ -134,7 +133,7 @@ Schedule build_rows_in_lanes(const Problem& problem, const DeviceFacts& device) 
     step.kernel.tuning.lanes_per_row = static_cast<int>(ceil_power_of_two(ceil_divide(packs, kLoadsOfCutRuns)));
   if (problem.kind == RequestKind::reduce && step.reduced.size() > 1 && step.reduced.back().in == 1 &&
       has_many_kernels(problem))
-    step.kernel.tuning.lanes_per_row = static_cast<int>(lanes_of_runs(step, device));
+    step.kernel.tuning.lanes_per_row = static_cast<int>(lanes_of_runs(problem, step, device));
   share_few_rows(step, device);
   step.launch.grid = {1, blocks_of(step, device), 1};
   stay_for_rows(problem, device, step);

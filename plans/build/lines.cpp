@@ -43,6 +43,10 @@ bool step_over_packs(const Problem& problem, std::span<const Axis> axes) {
                      [&](const Axis& axis) { return axis.in % pack == 0 && (!maps || axis.out % pack == 0); });
 }
 
+bool raises_powers(const Problem& problem) {
+  return problem.kind == RequestKind::softmax || problem.fold == FoldKind::logsumexp;
+}
+
 bool looks_twice(FoldKind fold) {
   switch (fold) {
     case FoldKind::var:

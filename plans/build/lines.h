@@ -19,6 +19,8 @@ bool loads_across(const Problem&);
 
 /// Whether kernels look twice at what they fold: at what it is measured from, or where the best value was.
 bool looks_twice(FoldKind);
+/// Whether a power of each element is added.
+bool raises_powers(const Problem&);
 
 /// Whether all that these axes step over is whole vectors, and of a softmax's results as well.
 bool step_over_packs(const Problem&, std::span<const Axis>);

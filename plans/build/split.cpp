@@ -134,18 +134,16 @@ Index parts_of_tile(const Step& whole, Index tiles, Index blocks, const DeviceFa
 Index wanted_part(const Problem& problem, const DeviceFacts& device, const Step& whole) {
   const Index reduced = problem.axes.reduced_elements();
   const Index tiles = std::max<Index>(1, whole.launch.grid[1]);
-  const Index columns = columns_of(whole);
+  const Index columns = columns_of(whole), element = static_cast<Index>(size_bytes(problem.input));
   if (is_cpu(device)) {
     const Index shared_out = tiles >= kEnoughBlocks ? reduced : ceil_divide(reduced, kEnoughBlocks) * tiles;
     const Index states = state_bytes(whole.kernel.fold, whole.kernel.accumulate) * kReadForState;
-    const Index element = static_cast<Index>(size_bytes(problem.input));
-    const bool powers = problem.kind == RequestKind::softmax || problem.fold == FoldKind::logsumexp;
-    const Index smallest = powers ? kSmallestPart : std::max(kSmallestPart, kSmallestPartBytes / element);
+    const Index smallest =
+        raises_powers(problem) ? kSmallestPart : std::max(kSmallestPart, kSmallestPartBytes / element);
     const Index part = std::max({shared_out, ceil_divide(smallest, columns), states / element});
     return columns == 1 ? ceil_divide(part, kWholeLines) * kWholeLines : part;
   }
   const Index blocks = parts_of_tile(whole, tiles, blocks_of_multiprocessor(problem, whole, device), device);
-  const Index element = static_cast<Index>(size_bytes(problem.input));
   const Index line = columns == 1 ? kMemoryLineBytes / element : 1;  // where parts of a row end
   const Index smallest = kSmallestGpuPartBytes / (columns * element);
   return ceil_divide(std::max({ceil_divide(reduced, blocks), smallest, Index{1}}), line) * line;
